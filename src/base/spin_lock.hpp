@@ -1,0 +1,39 @@
+// spin_lock.hpp: a lock for a few instructions, inside the runtime.
+//
+// Edges
+//   [lock]  unlock() -> lock(), try_lock(): all that was done under the lock.
+#pragma once
+
+#include <sched.h>
+
+#include "base/atomic.hpp"
+
+namespace weft::base {
+
+class SpinLock {
+ public:
+  // Any thread, never across a switch.
+  void lock() noexcept {
+    for (int round = 0; !try_lock(); ++round) {
+      while (held_.load(relaxed)) {  // only waits; try_lock() decides
+        if (++round < kSpins) {
+          pause();
+        } else {
+          ::sched_yield();  // the holder may have lost its CPU
+        }
+      }
+    }
+  }
+  [[nodiscard]] bool try_lock() noexcept {
+    return !held_.exchange(true, acquire);  // [lock]
+  }
+  void unlock() noexcept {
+    held_.store(false, release);  // [lock]
+  }
+
+ private:
+  static constexpr int kSpins = 64;
+  Atomic<bool> held_{false};
+};
+
+}  // namespace weft::base
