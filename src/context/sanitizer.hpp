@@ -1,0 +1,86 @@
+// sanitizer.hpp: tells ASan and TSan which stack runs now.
+//
+// Each stack has one Handle: ASan's fake stack while it is left, or TSan's
+// fiber object. The handle belongs to the stack, not to the fiber on it: a
+// child that runs in place on its joiner's stack needs no annotation. All of
+// it compiles to nothing in plain builds.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_TSAN 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define WEFT_TSAN 1
+#endif
+#endif
+
+#if defined(WEFT_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(WEFT_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace weft::context {
+
+using Handle = void*;
+
+struct Ground {  // one stack as the sanitizers know it
+  Handle* handle;
+  const void* low;
+  std::size_t size;
+};
+
+// A stack comes into use. On the thread that will switch to it.
+inline void adopt_stack([[maybe_unused]] Handle& handle) noexcept {
+#if defined(WEFT_TSAN)
+  if (handle == nullptr) handle = __tsan_create_fiber(0);
+#endif
+}
+
+// A thread's own stack, before its first switch.
+inline void adopt_thread([[maybe_unused]] Handle& handle) noexcept {
+#if defined(WEFT_TSAN)
+  handle = __tsan_get_current_fiber();
+#endif
+}
+
+// A stack goes out of use. Not on that stack.
+inline void abandon_stack([[maybe_unused]] Handle& handle) noexcept {
+#if defined(WEFT_TSAN)
+  if (handle != nullptr) __tsan_destroy_fiber(handle);
+#endif
+  handle = nullptr;
+}
+
+// Right before a switch. from_ends: nobody will ever arrive at `from` again.
+inline void leave_stack([[maybe_unused]] Ground from,
+                        [[maybe_unused]] Ground to,
+                        [[maybe_unused]] bool from_ends) noexcept {
+#if defined(WEFT_ASAN)
+  __sanitizer_start_switch_fiber(from_ends ? nullptr : from.handle, to.low,
+                                 to.size);
+#endif
+#if defined(WEFT_TSAN)
+  __tsan_switch_to_fiber(*to.handle, 0);
+#endif
+}
+
+// Right after arriving, on the new stack.
+inline void arrive_on_stack([[maybe_unused]] Handle& handle) noexcept {
+#if defined(WEFT_ASAN)
+  __sanitizer_finish_switch_fiber(handle, nullptr, nullptr);
+  handle = nullptr;
+#endif
+}
+
+}  // namespace weft::context

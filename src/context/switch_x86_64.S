@@ -1,0 +1,69 @@
+# switch_x86_64.S: the context switch (context.hpp has the contract, X1-X4).
+#
+# Leaves by pop + jmp: the return predictor never saw the call that this
+# return address belongs to, so a ret would mispredict on every switch.
+
+        .text
+
+# void weft_switch_context(Context* from /*rdi*/, Context* to /*rsi*/)
+        .globl  weft_switch_context
+        .hidden weft_switch_context
+        .type   weft_switch_context, @function
+        .align  32
+weft_switch_context:
+        .cfi_startproc
+        stmxcsr 56(%rdi)
+        fnstcw  60(%rdi)
+        movq    %rsp, 0(%rdi)
+        movq    %rbx, 8(%rdi)
+        movq    %rbp, 16(%rdi)
+        movq    %r12, 24(%rdi)
+        movq    %r13, 32(%rdi)
+        movq    %r14, 40(%rdi)
+        movq    %r15, 48(%rdi)
+        # Load the control words only where they differ: an unconditional
+        # ldmxcsr costs far more than the switch once a sticky flag is set.
+        movl    56(%rsi), %eax
+        xorl    56(%rdi), %eax
+        movzwl  60(%rsi), %edx
+        xorw    60(%rdi), %dx
+        andl    $0xFFC0, %eax
+        orl     %edx, %eax
+        jnz     2f
+1:      movq    8(%rsi), %rbx
+        movq    16(%rsi), %rbp
+        movq    24(%rsi), %r12
+        movq    32(%rsi), %r13
+        movq    40(%rsi), %r14
+        movq    48(%rsi), %r15
+        movq    0(%rsi), %rsp
+        .cfi_def_cfa_offset 8
+        popq    %rcx
+        .cfi_def_cfa_offset 0
+        .cfi_register rip, rcx
+        jmp     *%rcx
+        .cfi_restore rip
+        .cfi_def_cfa_offset 8
+2:      ldmxcsr 56(%rsi)
+        fldcw   60(%rsi)
+        jmp     1b
+        .cfi_endproc
+        .size   weft_switch_context, . - weft_switch_context
+
+# First code on a prepared stack. [rsp] is the cleanup function; rip is
+# undefined in the CFI, so unwinders and debuggers stop here.
+        .globl  weft_entry_trampoline
+        .hidden weft_entry_trampoline
+        .type   weft_entry_trampoline, @function
+        .align  16
+weft_entry_trampoline:
+        .cfi_startproc
+        .cfi_undefined rip
+        movq    %r13, %rdi
+        xorl    %ebp, %ebp
+        call    *%r12
+        ret
+        .cfi_endproc
+        .size   weft_entry_trampoline, . - weft_entry_trampoline
+
+        .section .note.GNU-stack, "", @progbits
