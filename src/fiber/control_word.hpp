@@ -1,0 +1,367 @@
+// control_word.hpp: who owns a fiber, and what its current wait came to.
+//
+//   bits 0-3    state    see State
+//   bit  4      token    a raw unpark came while not parked
+//   bit  5      cancel   this fiber was cancelled; sticky until it ends
+//   bit  6      shield   the current wait is not a cancel point
+//   bits 8-23   owner    worker id, 1-based, in running and parking; else 0
+//   bits 24-39  claim    of the current wait: see Who
+//   bits 40-63  ticket   low bits of the fiber's count of waits
+//
+// The claim belongs to the wait, not to who runs the fiber: nodes stay linked
+// and claimable while the fiber wakes for nothing, looks and parks again.
+//
+// Invariants
+//   C1  At most one of these owns a fiber: a queue entry, the worker `owner`,
+//       the thread to which claim/unpark/cancel answered owns, the holder of
+//       its join word. parked and hosting: nobody.
+//   C2  parked is written only by commit(), off the fiber's stack.
+//   C3  At most one queue entry per fiber; pushed only in fresh or queued, or
+//       into its own worker's turn queue in running or parking.
+//   C4  Between owns and the push no queue holds the fiber: the claimer may
+//       still write to its nodes and use its `next` link.
+//   C5  The claim goes from open to something else once per ticket.
+//   C6  token and cancel change by read-modify-write only, and no transition
+//       loses them except where its comment says so.
+//
+// Edges
+//   [wake]     unpark/claim/cancel -> commit (refused), begin_park, rewait,
+//              end_wait: what the waker wrote is seen by the fiber.
+//   [context]  commit, yielded -> claim/unpark/cancel, resume: the saved
+//              registers are seen by whoever resumes the fiber.
+//   [spawn]    publish -> start: closure and frame.
+//   [done]     done -> is_done: what the fiber did.
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.hpp"
+#include "base/check.hpp"
+#include "fiber/transition.hpp"
+
+namespace weft::fiber {
+
+enum class State : std::uint8_t {
+  free = 0,      // in a pool
+  reserved = 1,  // the spawner writes the frame
+  fresh = 2,     // queued, never ran, has no stack
+  queued = 3,    // runnable; first the claimer's, then the queue's
+  running = 4,   // on worker `owner`
+  parking = 5,   // on worker `owner`; about to leave its stack, or just left
+  parked = 6,    // nobody's
+  hosting = 7,   // nobody's: its stack is lent to its guest
+  done = 8,      // the handle's
+};
+
+// What ended a wait.
+enum class Who : std::uint16_t {
+  none = 0,
+  open = 1,
+  withdrawn = 2,
+  deadline = 3,
+  cancelled = 4,
+  first_source = 5,  // first_source + i: source i
+};
+constexpr Who source(unsigned index) noexcept {
+  return static_cast<Who>(5u + index);
+}
+
+enum class Started : std::uint8_t { run, run_cancelled };
+enum class Begun : std::uint8_t { go_on, had_token, cancelled };
+enum class Committed : std::uint8_t { parked, resume_now };
+enum class Claimed : std::uint8_t { lost, won, won_and_owns };
+enum class Unparked : std::uint8_t { nothing, owns };
+
+class ControlWord {
+ public:
+  // Spawner only; the frame came from a pool.
+  void reserve() noexcept {
+    const auto w = word_.load(relaxed);  // exclusive: C1
+    WEFT_ASSERT(state(w) == State::free, "C1");
+    word_.store(next_ticket(w & kTicketMask) | bits(State::reserved),
+                relaxed);  // exclusive: C1
+  }
+
+  // Spawner only: the frame is complete.
+  void publish() noexcept {
+    const auto w = word_.load(relaxed);  // exclusive: C1
+    record(Logical::init, Logical::runnable, Actor::spawner);
+    word_.store(with_state(w, State::fresh), release);  // [spawn]
+  }
+
+  // Spawner only: the frame is not needed after all.
+  void abandon() noexcept {
+    const auto w = word_.load(relaxed);  // exclusive: C1
+    word_.store(w & kTicketMask, relaxed);  // free; exclusive: C1
+  }
+
+  // Dequeuer only: fresh -> running. A cancelled fiber skips its body.
+  [[nodiscard]] Started start(unsigned owner) noexcept {
+    const auto w = move(State::fresh, State::running, owner);  // [spawn]
+    record(Logical::runnable, Logical::running, Actor::worker);
+    return (w & kCancel) != 0 ? Started::run_cancelled : Started::run;
+  }
+
+  // Dequeuer only: queued -> running.
+  void resume(unsigned owner) noexcept {
+    move(State::queued, State::running, owner);  // [context] [wake]
+    record(Logical::runnable, Logical::running, Actor::worker);
+  }
+
+  // The fiber: opens a wait with the next ticket. Clears a token. cancelled:
+  // no wait began.
+  [[nodiscard]] Begun begin_wait(std::uint64_t ticket, bool shield) noexcept {
+    return begin(ticket, shield, /*take_token=*/false);
+  }
+
+  // The fiber: the same, but a pending token ends it before it began.
+  [[nodiscard]] Begun begin_park(std::uint64_t ticket) noexcept {
+    return begin(ticket, /*shield=*/false, /*take_token=*/true);
+  }
+
+  // Worker only, off the fiber's stack, once its registers are saved.
+  // resume_now: a claim or a token came first; the worker still owns it.
+  [[nodiscard]] Committed commit() noexcept {
+    for (auto w = word_.load(acquire);;) {  // [wake]
+      WEFT_ASSERT(state(w) == State::parking, "C2");
+      if (claim_of(w) != Who::open || (w & kToken) != 0) {
+        record(Logical::parking, Logical::running, Actor::worker);
+        return Committed::resume_now;
+      }
+      const auto next = with_owner(with_state(w, State::parked), 0);
+      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [context]
+        record(Logical::parking, Logical::parked, Actor::worker);
+        return Committed::parked;
+      }
+    }
+  }
+
+  // Any thread that holds the node: open -> who, if the wait is still `ticket`.
+  // won_and_owns: after the hand-over the caller enqueues the fiber.
+  [[nodiscard]] Claimed claim(std::uint64_t ticket, Who who) noexcept {
+    for (auto w = word_.load(acquire);;) {  // [context]
+      if (ticket_of(w) != (ticket & kTicketLow) || claim_of(w) != Who::open) {
+        return Claimed::lost;
+      }
+      const bool owns = state(w) == State::parked;
+      auto next = with_claim(w, who);
+      if (owns) next = with_state(next, State::queued);
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      acquire)) {  // [wake] [context]
+        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
+        return owns ? Claimed::won_and_owns : Claimed::won;
+      }
+    }
+  }
+
+  // Any thread with a raw handle. Leaves a token if the fiber is not parked;
+  // exchanges even if one is there: the caller's writes need [wake].
+  [[nodiscard]] Unparked unpark() noexcept {
+    for (auto w = word_.load(relaxed);;) {  // the exchange decides
+      if (!is_live(state(w))) return Unparked::nothing;
+      const bool owns = state(w) == State::parked;
+      const auto next = owns ? with_state(w, State::queued) : w | kToken;
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      relaxed)) {  // [wake] [context]
+        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
+        return owns ? Unparked::owns : Unparked::nothing;
+      }
+    }
+  }
+
+  // Any thread. Sets cancel, and settles an open wait that is no shield.
+  [[nodiscard]] Unparked cancel() noexcept {
+    for (auto w = word_.load(acquire);;) {  // [context]
+      if (!is_live(state(w))) return Unparked::nothing;
+      const bool settles = claim_of(w) == Who::open && (w & kShield) == 0;
+      const bool owns = settles && state(w) == State::parked;
+      auto next = w | kCancel;
+      if (settles) next = with_claim(next, Who::cancelled);
+      if (owns) next = with_state(next, State::queued);
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      acquire)) {  // [wake] [context]
+        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
+        return owns ? Unparked::owns : Unparked::nothing;
+      }
+    }
+  }
+
+  // The fiber, after it was resumed: open means woken for nothing, and the
+  // word is parking again (the token was taken); else what ended the wait.
+  [[nodiscard]] Who rewait() noexcept {
+    for (auto w = word_.load(acquire);;) {  // [wake]
+      if (claim_of(w) != Who::open) return claim_of(w);
+      const auto next = with_state(w, State::parking) & ~kToken;
+      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
+        if (state(w) != State::parking) {
+          record(Logical::running, Logical::parking, Actor::owner);
+        }
+        return Who::open;
+      }
+    }
+  }
+
+  // The fiber, when publishing found a source ready: open -> withdrawn.
+  // Answers withdrawn, or who was faster.
+  [[nodiscard]] Who withdraw() noexcept {
+    for (auto w = word_.load(acquire);;) {  // [wake]
+      if (claim_of(w) != Who::open) return claim_of(w);
+      const auto next = with_claim(w, Who::withdrawn);
+      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
+        return Who::withdrawn;
+      }
+    }
+  }
+
+  // The fiber, its wait settled and its nodes gone.
+  void end_wait() noexcept {
+    auto w = word_.load(acquire);  // [wake]
+    while (state(w) == State::parking) {
+      const auto next = with_state(w, State::running);
+      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
+        record(Logical::parking, Logical::running, Actor::owner);
+        return;
+      }
+    }
+  }
+
+  // Worker only, off the fiber's stack: it may run elsewhere from now on.
+  void yielded() noexcept {
+    auto w = word_.load(relaxed);  // the exchange decides
+    for (;;) {
+      WEFT_ASSERT(state(w) == State::running || state(w) == State::parking,
+                  "C1");
+      const auto next = with_owner(with_state(w, State::queued), 0);
+      if (word_.compare_exchange_weak(w, next, acq_rel, relaxed)) {  // [context]
+        record(Logical::running, Logical::runnable, Actor::worker);
+        return;
+      }
+    }
+  }
+
+  // Worker only, before the guest's commit: running -> hosting. False if it
+  // is hosting already.
+  bool host() noexcept {
+    auto w = word_.load(relaxed);  // own word: the exchange decides
+    while (state(w) == State::running) {
+      const auto next = with_owner(with_state(w, State::hosting), 0);
+      if (word_.compare_exchange_weak(w, next, acq_rel, relaxed)) {  // [context]
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The worker on which the guest ended: hosting -> running.
+  void unhost(unsigned owner) noexcept {
+    if (state(word_.load(relaxed)) != State::hosting) return;  // never left it
+    move(State::hosting, State::running, owner);  // [wake]
+  }
+
+  // Worker only. Token and cancel go with the fiber: a racing exchange fails
+  // and then finds done.
+  void done(bool was_cancelled) noexcept {
+    const auto w = word_.load(relaxed);  // only the ticket is kept
+    WEFT_ASSERT(state(w) == State::running, "C1");
+    record(Logical::running,
+           was_cancelled ? Logical::cancelled : Logical::done, Actor::worker);
+    word_.store((w & kTicketMask) | bits(State::done), release);  // [done]
+  }
+
+  // Whoever the join word names: done -> free.
+  void reclaim() noexcept {
+    const auto w = word_.load(relaxed);  // exclusive: C1
+    WEFT_ASSERT(state(w) == State::done, "C1");
+    word_.store(w & kTicketMask, relaxed);  // free; exclusive: C1
+  }
+
+  bool is_done() const noexcept {
+    return state(word_.load(acquire)) == State::done;  // [done]
+  }
+  State state_now() const noexcept {  // any thread: a snapshot
+    return state(word_.load(relaxed));
+  }
+  bool cancelled() const noexcept {  // the fiber itself, or a snapshot
+    return (word_.load(relaxed) & kCancel) != 0;
+  }
+  // The specification's values: IDLE 0, ASSIGNED -1, PARKED -2, DONE -4,
+  // OWNED > 0; internal: hosting -3, reserved -5.
+  std::int64_t spec_value() const noexcept;
+  Logical logical() const noexcept;
+
+ private:
+  static constexpr std::uint64_t kToken = 1u << 4;
+  static constexpr std::uint64_t kCancel = 1u << 5;
+  static constexpr std::uint64_t kShield = 1u << 6;
+  static constexpr unsigned kOwnerShift = 8;
+  static constexpr unsigned kClaimShift = 24;
+  static constexpr unsigned kTicketShift = 40;
+  static constexpr std::uint64_t kTicketLow = 0xFFFFFF;
+  static constexpr std::uint64_t kTicketMask = kTicketLow << kTicketShift;
+
+  static constexpr std::uint64_t bits(State s) noexcept {
+    return static_cast<std::uint64_t>(s);
+  }
+  static constexpr State state(std::uint64_t w) noexcept {
+    return static_cast<State>(w & 0xF);
+  }
+  static constexpr Who claim_of(std::uint64_t w) noexcept {
+    return static_cast<Who>((w >> kClaimShift) & 0xFFFF);
+  }
+  static constexpr std::uint64_t ticket_of(std::uint64_t w) noexcept {
+    return w >> kTicketShift;
+  }
+  static constexpr std::uint64_t with_state(std::uint64_t w, State s) noexcept {
+    return (w & ~std::uint64_t{0xF}) | bits(s);
+  }
+  static constexpr std::uint64_t with_owner(std::uint64_t w,
+                                            unsigned owner) noexcept {
+    return (w & ~(std::uint64_t{0xFFFF} << kOwnerShift)) |
+           (std::uint64_t{owner} << kOwnerShift);
+  }
+  static constexpr std::uint64_t with_claim(std::uint64_t w, Who who) noexcept {
+    return (w & ~(std::uint64_t{0xFFFF} << kClaimShift)) |
+           (static_cast<std::uint64_t>(who) << kClaimShift);
+  }
+  static constexpr std::uint64_t next_ticket(std::uint64_t masked) noexcept {
+    return masked + (std::uint64_t{1} << kTicketShift);  // wraps in 24 bits
+  }
+  static constexpr bool is_live(State s) noexcept {
+    return s >= State::fresh && s <= State::hosting;
+  }
+
+  std::uint64_t move(State from, State to, unsigned owner) noexcept {
+    auto w = word_.load(relaxed);  // the exchange decides
+    for (;;) {
+      WEFT_ASSERT(state(w) == from, "C3");
+      const auto next = with_owner(with_state(w, to), owner);
+      // [spawn] [context] [wake]
+      if (word_.compare_exchange_weak(w, next, acq_rel, relaxed)) return w;
+    }
+  }
+
+  Begun begin(std::uint64_t ticket, bool shield, bool take_token) noexcept {
+    for (auto w = word_.load(acquire);;) {  // [wake]
+      WEFT_ASSERT(state(w) == State::running, "C1");
+      const bool had_token = take_token && (w & kToken) != 0;
+      const bool cancelled = (w & kCancel) != 0 && !shield;
+      auto next = w & ~(kToken | kShield);
+      if (!had_token && !cancelled) {
+        next = with_claim(with_state(next, State::parking), Who::open);
+        next = (next & ~kTicketMask) | (ticket & kTicketLow) << kTicketShift;
+        if (shield) next |= kShield;
+      } else if (!had_token) {
+        return Begun::cancelled;  // nothing to change: the token stays
+      }
+      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
+        if (had_token) return Begun::had_token;
+        record(Logical::running, Logical::parking, Actor::owner);
+        return Begun::go_on;
+      }
+    }
+  }
+
+  Atomic<std::uint64_t> word_{0};
+};
+
+}  // namespace weft::fiber

@@ -1,0 +1,48 @@
+#include "fiber/family.hpp"
+
+#include <utility>
+
+namespace weft::fiber {
+
+bool Family::open_join(WaitNode& node) noexcept {
+  // [slot]
+  joiner_.store(reinterpret_cast<std::uintptr_t>(&node), release);
+  const auto change = std::exchange(own_, 0) - kBias;
+  return live_.fetch_add(change, acq_rel) + change == 0;  // [live]
+}
+
+bool Family::give_up(WaitNode& node) noexcept {
+  auto seen = reinterpret_cast<std::uintptr_t>(&node);
+  // [taken]
+  if (!joiner_.compare_exchange_strong(seen, kNone, acq_rel, acquire)) {
+    return false;
+  }
+  if (live_.fetch_add(kBias, acq_rel) == 0) {  // [live]
+    while (joiner_.load(acquire) != kTaken) pause();  // [taken]
+    joiner_.store(kNone, relaxed);  // nobody is left to look
+  }
+  return true;
+}
+
+void Family::reset() noexcept {
+  live_.store(kBias, relaxed);  // nobody is left to look
+  joiner_.store(kNone, relaxed);
+  own_ = 0;
+}
+
+std::int64_t Family::count() const noexcept {
+  const auto live = live_.load(relaxed);  // a hint for anybody but the owner
+  const auto count = (live >= kBias / 2 ? live - kBias : live) + own_;
+  return count < 0 ? 0 : count;
+}
+
+void Family::fail(Error error, std::exception_ptr exception) noexcept {
+  failure_lock_.lock();
+  if (!failure_) {
+    failure_.error = error;
+    failure_.exception.swap(exception);
+  }
+  failure_lock_.unlock();
+}
+
+}  // namespace weft::fiber

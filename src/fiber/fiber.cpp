@@ -1,0 +1,139 @@
+#include "fiber/fiber.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace weft::fiber {
+
+void Fiber::set_exception(std::exception_ptr what) noexcept {
+  ::new (static_cast<void*>(storage.bytes)) std::exception_ptr(std::move(what));
+  outcome = Outcome::exception;
+}
+
+void Fiber::run_body() noexcept {
+  if (skip_body) {
+    body->drop_closure(storage.bytes);
+    set_error(Errc::cancelled);
+    return;
+  }
+  try {
+    outcome = body->run(storage.bytes);
+  } catch (...) {
+    set_exception(std::current_exception());
+  }
+  if (extras != nullptr && !(extras->inherited == Errc{}) &&
+      outcome == Outcome::value) {
+    drop_result();
+    if (extras->inherited_exception != nullptr) {
+      set_exception(std::move(extras->inherited_exception));
+    } else {
+      set_error(extras->inherited);
+    }
+  }
+}
+
+void Fiber::drop_result() noexcept {
+  const auto was = outcome;
+  outcome = Outcome::none;
+  switch (was) {
+    case Outcome::value:
+      if (body->drop_value != nullptr) body->drop_value(storage.bytes);
+      break;
+    case Outcome::exception: {
+      using Pointer = std::exception_ptr;
+      exception().~Pointer();
+      break;
+    }
+    case Outcome::error:
+    case Outcome::none:
+      break;
+  }
+}
+
+void Fiber::drop_extras() noexcept {
+  if (extras == nullptr) return;
+  // A destructor may make new locals: until none is left.
+  while (Local* local = extras->locals) {
+    extras->locals = local->next;
+    local->drop(local->value);
+    delete local;
+  }
+  std::free(extras->name);
+  delete std::exchange(extras, nullptr);
+}
+
+bool Fiber::inherit_failure(Error error, std::exception_ptr exception) noexcept {
+  Extras* own = make_extras();
+  if (own == nullptr) return false;
+  if (own->inherited == Errc{}) {
+    own->inherited = error;
+    own->inherited_exception = std::move(exception);
+  }
+  return true;
+}
+
+Extras* Fiber::make_extras() noexcept {
+  if (extras == nullptr) extras = new (std::nothrow) Extras();
+  return extras;
+}
+
+bool Fiber::set_name(std::string_view name) noexcept {
+  Extras* own = make_extras();
+  if (own == nullptr) return false;
+  auto* copy = static_cast<char*>(std::malloc(name.size() + 1));
+  if (copy == nullptr) return false;
+  std::memcpy(copy, name.data(), name.size());
+  copy[name.size()] = '\0';
+  std::free(std::exchange(own->name, copy));
+  return true;
+}
+
+std::int64_t ControlWord::spec_value() const noexcept {
+  const auto w = word_.load(relaxed);  // a snapshot
+  switch (state(w)) {
+    case State::free:
+      return 0;
+    case State::reserved:
+      return -5;
+    case State::fresh:
+    case State::queued:
+      return -1;
+    case State::running:
+    case State::parking:
+      return static_cast<std::int64_t>((w >> kOwnerShift) & 0xFFFF);
+    case State::parked:
+      return -2;
+    case State::hosting:
+      return -3;
+    case State::done:
+      return -4;
+  }
+  return 0;
+}
+
+Logical ControlWord::logical() const noexcept {
+  switch (state_now()) {
+    case State::free:
+    case State::reserved:
+      return Logical::init;
+    case State::fresh:
+    case State::queued:
+      return Logical::runnable;
+    case State::running:
+      return Logical::running;
+    case State::parking:
+      return Logical::parking;
+    case State::parked:
+    case State::hosting:
+      return Logical::parked;
+    case State::done:
+      return Logical::done;
+  }
+  return Logical::init;
+}
+
+}  // namespace weft::fiber

@@ -1,0 +1,117 @@
+// fiber.hpp: the frame of one fiber, 256 bytes, in type-stable memory.
+//
+// A frame has no stack until it first runs. Whoever ever had a pointer to a
+// frame may read its control word until the runtime ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string_view>
+
+#include <weft/detail/body.hpp>
+
+#include "base/atomic.hpp"
+#include "context/context.hpp"
+#include "context/exception_state.hpp"
+#include "fiber/control_word.hpp"
+#include "fiber/join_word.hpp"
+#include "stack/stack.hpp"
+#include "time/timer_heap.hpp"
+
+namespace weft::fiber {
+
+class Family;
+
+// One FiberLocal's value in one fiber.
+struct Local {
+  const void* key;
+  void* value;
+  void (*drop)(void*) noexcept;
+  Local* next;
+};
+
+// What few fibers have: a name, locals, somebody else's failure.
+struct Extras {
+  char* name = nullptr;  // owned
+  Local* locals = nullptr;
+  Error inherited{Errc{}};  // of a nursery nobody joined; Errc{}: none
+  std::exception_ptr inherited_exception;
+};
+
+class alignas(kCacheLine) Fiber {
+ public:
+  using Outcome = detail::Outcome;
+
+  // Line 0: the switch.
+  context::Context context;
+
+  // Line 1: scheduling.
+  ControlWord word;
+  JoinWord join;
+  Fiber* next = nullptr;         // link in a batch, list or pool; its owner's
+  stack::Stack* stack = nullptr;  // from the first run to the end
+  Atomic<std::uint64_t> id{0};    // never reused in a runtime; 0: not in use
+  std::uint64_t wait_ticket = 0;  // counts its waits; the fiber only
+  const detail::BodyOps* body = nullptr;
+  Family* family = nullptr;  // of the nursery that started it
+
+  // Line 2: the closure, later the result. A thread's proxy sleeps here.
+  union alignas(detail::kStorageAlign) Storage {
+    std::byte bytes[detail::kStorageSize];
+    Atomic<std::uint32_t> wake;
+    Storage() noexcept : bytes{} {}
+  } storage;
+
+  // Line 3: the rest.
+  Fiber* host = nullptr;  // runs on this fiber's stack, in place
+  context::ExceptionState exceptions;
+  Outcome outcome : 4 = Outcome::none;
+  bool proxy : 1 = false;      // a plain thread
+  bool skip_body : 1 = false;  // cancelled before it started
+  std::uint8_t pins = 0;
+  std::uint16_t home = 0;         // the worker it is pinned to, 0-based
+  std::uint32_t stack_pages = 0;  // asked for; 0: the runtime's default
+  Extras* extras = nullptr;
+  time::TimerNode timer;
+
+  static Fiber& of_timer(time::TimerNode& node) noexcept {
+    return *reinterpret_cast<Fiber*>(reinterpret_cast<std::byte*>(&node) -
+                                     kTimerOffset);
+  }
+
+  Error& error() noexcept {
+    return *std::launder(reinterpret_cast<Error*>(storage.bytes));
+  }
+  std::exception_ptr& exception() noexcept {
+    return *std::launder(reinterpret_cast<std::exception_ptr*>(storage.bytes));
+  }
+  void set_error(Error what) noexcept {
+    ::new (static_cast<void*>(storage.bytes)) Error(what);
+    outcome = Outcome::error;
+  }
+  void set_exception(std::exception_ptr what) noexcept;
+
+  // The body, on this stack: leaves outcome and storage. Catches everything.
+  void run_body() noexcept;
+  // Whoever reclaims the frame: destroys a result nobody took.
+  void drop_result() noexcept;
+  // The fiber itself at its end: destroys locals and name.
+  void drop_extras() noexcept;
+  // The fiber itself: a nursery it did not join failed. Becomes its outcome,
+  // unless it fails by itself. False: out of memory.
+  bool inherit_failure(Error error, std::exception_ptr exception) noexcept;
+  // The fiber itself, or its spawner. Out of memory: nullptr, false.
+  Extras* make_extras() noexcept;
+  bool set_name(std::string_view name) noexcept;
+
+  const char* name() const noexcept {
+    return extras != nullptr && extras->name != nullptr ? extras->name : "";
+  }
+
+ private:
+  static constexpr std::size_t kTimerOffset = 256 - sizeof(time::TimerNode);
+};
+static_assert(sizeof(Fiber) == 256, "four cache lines a frame");
+
+}  // namespace weft::fiber

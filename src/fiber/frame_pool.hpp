@@ -1,0 +1,101 @@
+// frame_pool.hpp: type-stable memory for frames.
+//
+// Frames are carved from 2 MiB slabs that live until the pool ends, so a stale
+// pointer may always be read. Each worker keeps a LIFO cache; the pool behind
+// it is locked. A slab's head names its scheduler: a frame finds its runtime
+// without spending a word on it.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include "base/spin_lock.hpp"
+#include "fiber/fiber.hpp"
+
+namespace weft::fiber {
+
+class FramePool {
+ public:
+  // home: what home_of() answers for each of its frames.
+  explicit FramePool(void* home) noexcept : home_(home) {}
+  FramePool(const FramePool&) = delete;
+  FramePool& operator=(const FramePool&) = delete;
+  ~FramePool();
+
+  // Any thread. A list of up to `count` free frames linked by next; nullptr
+  // if there is no memory. `got` says how many.
+  [[nodiscard]] Fiber* take(std::size_t count, std::size_t& got) noexcept;
+  // Any thread. A list of free frames.
+  void give(Fiber* list) noexcept;
+
+  static void* home_of(const Fiber& frame) noexcept;
+
+  // Any thread. Calls visit(frame) for every frame ever used, free or not.
+  template <typename Visit>
+  void for_each(Visit&& visit) noexcept {
+    for (Range range = first_range(); range.slab != nullptr;
+         range = next_range(range)) {
+      for (auto* at = range.begin; at != range.end; at += sizeof(Fiber)) {
+        visit(*std::launder(reinterpret_cast<Fiber*>(at)));
+      }
+    }
+  }
+
+ private:
+  struct Slab;
+  static constexpr std::size_t kSlabSize = std::size_t{2} << 20;
+
+  struct Range {  // the used frames of one slab
+    Slab* slab;
+    std::byte* begin;
+    std::byte* end;
+  };
+
+  bool add_slab() noexcept;
+  Range first_range() noexcept;
+  Range next_range(const Range& range) noexcept;
+
+  void* const home_;
+  base::SpinLock lock_;
+  Fiber* free_ = nullptr;       // guarded by lock_
+  Slab* slabs_ = nullptr;       // guarded by lock_
+  std::byte* fresh_ = nullptr;  // guarded by lock_: never used yet
+  std::byte* fresh_end_ = nullptr;
+};
+
+// Owner only. Keeps at most kBound frames.
+class FrameCache {
+ public:
+  explicit FrameCache(FramePool& pool) noexcept : pool_(pool) {}
+  FrameCache(const FrameCache&) = delete;
+  FrameCache& operator=(const FrameCache&) = delete;
+  ~FrameCache() { pool_.give(free_); }
+
+  [[nodiscard]] Fiber* take() noexcept {
+    if (free_ == nullptr) [[unlikely]] {
+      free_ = pool_.take(kBatch, size_);
+      if (free_ == nullptr) return nullptr;
+    }
+    Fiber* frame = free_;
+    free_ = frame->next;
+    --size_;
+    return frame;
+  }
+  void put(Fiber& frame) noexcept {
+    frame.next = free_;
+    free_ = &frame;
+    if (++size_ > kBound) [[unlikely]] shrink();
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+  static constexpr std::size_t kBound = 2048;
+
+  void shrink() noexcept;
+
+  FramePool& pool_;
+  Fiber* free_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace weft::fiber
