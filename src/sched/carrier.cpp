@@ -1,0 +1,129 @@
+#include "sched/carrier.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+#include "base/check.hpp"
+#include "base/futex.hpp"
+#include "base/spin_lock.hpp"
+#include "fiber/frame_pool.hpp"
+#include "sched/scheduler.hpp"
+
+// Edges
+//   [rouse]  make_runnable() -> sleep_as_proxy(): what the waker wrote.
+
+__thread weft::sched::Carrier* weft_tls_carrier = nullptr;
+
+namespace weft::sched {
+
+namespace {
+
+// Proxies of all plain threads: process-wide, type-stable, never given back.
+struct Proxies {
+  fiber::FramePool pool{nullptr};
+  Atomic<std::uint64_t> next_id{1};
+
+  static Proxies& get() {
+    static Proxies* const all = new Proxies();  // outlives every thread
+    return *all;
+  }
+};
+
+// Belongs to a plain thread; ends with it.
+struct PlainThread {
+  Carrier carrier;
+
+  PlainThread() noexcept {
+    auto& proxies = Proxies::get();
+    std::size_t got = 0;
+    Fiber* proxy = proxies.pool.take(1, got);
+    WEFT_CHECK(proxy != nullptr, "no memory for a thread's proxy fiber");
+    proxy->proxy = true;
+    proxy->storage.wake.store(0, relaxed);  // nobody knows it yet
+    // The top bit keeps proxies apart from the fibers of every runtime.
+    proxy->id.store(proxies.next_id.fetch_add(1, relaxed) | kProxyId, relaxed);
+    proxy->word.reserve();
+    proxy->word.publish();
+    (void)proxy->word.start(0);
+    carrier.current = proxy;
+    weft_tls_carrier = &carrier;
+  }
+  ~PlainThread() {
+    weft_tls_carrier = nullptr;
+    Fiber* proxy = carrier.current;
+    proxy->drop_extras();
+    proxy->word.done(false);
+    proxy->word.reclaim();
+    proxy->next = nullptr;
+    Proxies::get().pool.give(proxy);
+  }
+
+  static constexpr std::uint64_t kProxyId = std::uint64_t{1} << 63;
+};
+
+}  // namespace
+
+Carrier& carrier() noexcept {
+  if (Carrier* here = carrier_or_null()) [[likely]] return *here;
+  thread_local PlainThread thread;
+  return thread.carrier;
+}
+
+void make_runnable(Fiber& owned) noexcept {
+  if (owned.proxy) {
+    owned.storage.wake.store(1, release);  // [rouse]
+    base::futex_wake(owned.storage.wake);
+    return;
+  }
+  Carrier* here = carrier_or_null();
+  if (here != nullptr && here->lock_depth != 0) {
+    owned.next = here->deferred;
+    here->deferred = &owned;
+    return;
+  }
+  Scheduler::of(owned).enqueue(owned);
+}
+
+void flush_deferred(Carrier& here) noexcept {
+  WEFT_CHECK(here.lock_depth == 0,
+             "WAKE-FLUSH-UNDER-LOCK: %u locks held, the innermost %p",
+             here.lock_depth, here.held[0].lock);
+  // Newest first: turn it round, so that they run in the order of the wakes.
+  Fiber* list = nullptr;
+  for (Fiber* f = here.deferred; f != nullptr;) {
+    Fiber* const rest = f->next;
+    f->next = list;
+    list = f;
+    f = rest;
+  }
+  here.deferred = nullptr;
+  Scheduler::enqueue_list(list);
+}
+
+void check_may_park(const Carrier& here) noexcept {
+  if (here.lock_depth == 0) [[likely]] return;
+  for (std::uint32_t i = 0; i < here.lock_depth && i < Carrier::kHeldLocks;
+       ++i) {
+    std::fprintf(stderr, "weft: holds spin lock %p, locked at %p\n",
+                 here.held[i].lock, here.held[i].site);
+  }
+  WEFT_CHECK(false,
+             "PARK-UNDER-LOCK: a fiber may not wait while it holds %u spin "
+             "lock(s)",
+             here.lock_depth);
+}
+
+bool sleep_as_proxy(Fiber& proxy, std::int64_t until) noexcept {
+  auto& wake = proxy.storage.wake;
+  while (wake.load(acquire) == 0) {  // [rouse]
+    if (until != base::kForever && Clock::now().time_since_epoch().count() >= until) {
+      return false;
+    }
+    base::futex_wait(wake, 0, until);
+  }
+  wake.store(0, relaxed);  // ours again until the next wait
+  return true;
+}
+
+}  // namespace weft::sched

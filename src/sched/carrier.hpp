@@ -1,0 +1,80 @@
+// carrier.hpp: the OS thread below a fiber, worker or plain.
+//
+// The one thread-local of the library is a pointer to the carrier. It is read
+// by assembly that the compiler can neither hoist over a switch nor keep: a
+// fiber may be on another thread after each call that suspends.
+//
+// Invariants
+//   L1  No fiber is enqueued, no worker roused, nothing parks at lock depth
+//       above zero: wakes made under a lock wait in `deferred`.
+//   L2  An owned fiber is in one deferred list or one queue. The list needs no
+//       atomics: its thread owns every member.
+//   L3  A fiber does not change threads at lock depth above zero, so depth and
+//       list may live in the thread.
+#pragma once
+
+#include <cstdint>
+
+#include "fiber/fiber.hpp"
+
+namespace weft::sched {
+
+using fiber::Fiber;
+class Worker;
+
+struct HeldLock {
+  const void* lock;
+  const void* site;  // return address of lock()
+};
+
+struct Carrier {
+  Fiber* current = nullptr;  // the fiber running here, or the thread's proxy
+  Worker* worker = nullptr;  // nullptr on a plain thread
+  std::uint32_t lock_depth = 0;
+  Fiber* deferred = nullptr;  // owned fibers, linked by next, newest first
+  static constexpr std::uint32_t kHeldLocks = 8;
+  HeldLock held[kHeldLocks] = {};  // the innermost ones, for the report
+};
+
+}  // namespace weft::sched
+
+extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec")))
+__thread weft::sched::Carrier* weft_tls_carrier;
+
+namespace weft::sched {
+
+// Any thread. nullptr: a plain thread that weft has not met yet.
+inline Carrier* carrier_or_null() noexcept {
+  Carrier* carrier;
+#if defined(__x86_64__)
+  asm volatile(
+      "movq weft_tls_carrier@gottpoff(%%rip), %0\n\t"
+      "movq %%fs:(%0), %0"
+      : "=r"(carrier));
+#else
+#error "weft: no thread-local accessor for this architecture yet"
+#endif
+  return carrier;
+}
+
+// Any thread. Gives a plain thread its carrier and proxy fiber.
+Carrier& carrier() noexcept;
+
+inline Worker* worker_or_null() noexcept {
+  Carrier* here = carrier_or_null();
+  return here != nullptr ? here->worker : nullptr;
+}
+
+// Any thread; the caller owns the fiber (its word is queued). Enqueues it, or
+// defers that until the lock depth is zero.
+void make_runnable(Fiber& owned) noexcept;
+// Any thread, lock depth zero.
+void flush_deferred(Carrier& here) noexcept;
+// Dies with PARK-UNDER-LOCK and the locks held, unless the depth is zero.
+void check_may_park(const Carrier& here) noexcept;
+
+// The proxy of a plain thread sleeps until somebody made it runnable, at most
+// until `until`. True: it was.
+bool sleep_as_proxy(Fiber& proxy, std::int64_t until) noexcept;
+
+}  // namespace weft::sched

@@ -1,0 +1,208 @@
+// dispatch.cpp: from one fiber to the next, and what each switch leaves to do.
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/worker.hpp"
+#include "stack/overflow.hpp"
+
+namespace weft::sched {
+
+using fiber::State;
+
+namespace {
+
+context::Ground ground_of(stack::Stack& stack) noexcept {
+  return {&stack.sanitizer, stack.low, stack.size};
+}
+
+}  // namespace
+
+// Owned by this worker already (its turn came), or next from the own deque.
+// nullptr: the loop must look further, or is due for a fair look.
+Fiber* Worker::pick(stack::Stack* reuse) noexcept {
+  if (--until_fair_ == 0) [[unlikely]] {
+    fair_due_ = true;
+    return nullptr;
+  }
+  if (Fiber* fiber = take_next_up(reuse)) return fiber;
+  if (Fiber* fiber = queues.deque.pop()) return ready(fiber, reuse);
+  return queues.turns.pop_front();
+}
+
+Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
+  if (next_up_ == nullptr) return nullptr;
+  return ready(std::exchange(next_up_, nullptr), reuse);
+}
+
+// A queue entry becomes this worker's: running, with a stack. nullptr: it
+// could not be started and has ended.
+Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
+  if (entry->word.state_now() == State::fresh) return begin(*entry, reuse);
+  entry->word.resume(id());
+  return entry;
+}
+
+Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
+  const auto size = scheduler_.stack_size(fresh);
+  auto* stack = reuse != nullptr && reuse->size == size ? reuse
+                                                        : stacks_.take(size);
+  fresh.skip_body = fresh.word.start(id()) == fiber::Started::run_cancelled;
+  if (stack == nullptr) [[unlikely]] {
+    fresh.body->drop_closure(fresh.storage.bytes);
+    fresh.set_error(Error::out_of(Resource::stacks));
+    finish(fresh);
+    return nullptr;
+  }
+  fresh.exceptions = {};
+  fresh.stack = stack;
+  stack->owner = &fresh;
+  if (stack != reuse) {
+    context::adopt_stack(stack->sanitizer);
+    context::prepare(fresh.context, stack->top(), &Worker::fiber_main, nullptr,
+                     &Worker::fiber_returned);
+  }
+  return &fresh;
+}
+
+// The switch itself. On return, maybe much later, on the same stack and maybe
+// on another thread; `this` is of no use then.
+void Worker::leave(context::Context& here, context::Ground ground, bool ends,
+                   Fiber* to) noexcept {
+  if (leaving_ != nullptr) flush_leaves();
+  if (next_up_ != nullptr && to != nullptr) [[unlikely]] {
+    push_local(*std::exchange(next_up_, nullptr));  // not behind `to`
+    scheduler_.notify();
+  }
+  current = to;
+  if (to != nullptr) {
+    *exceptions_ = to->exceptions;
+    counters.dispatched.add();
+    context::leave_stack(ground, ground_of(*to->stack), ends);
+    weft_switch_context(&here, &to->context);
+  } else {
+    *exceptions_ = {};
+    context::leave_stack(ground, {&loop_handle_, thread_low_, thread_size_},
+                         ends);
+    weft_switch_context(&here, &loop_context_);
+  }
+}
+
+// First thing after each switch, on the stack that it went to.
+void Worker::arrive() noexcept {
+  context::arrive_on_stack(current != nullptr ? current->stack->sanitizer
+                                              : loop_handle_);
+  switch (std::exchange(after_, After::nothing)) {
+    case After::nothing:
+      break;
+    case After::yielded:
+      left_stack(*after_fiber_);
+      keep(*after_fiber_);
+      break;
+    case After::parking:
+      left_stack(*after_fiber_);
+      if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
+        keep(*after_fiber_);
+      }
+      break;
+    case After::ended:
+      stacks_.put(after_stack_);
+      break;
+  }
+}
+
+void Worker::yield_current() noexcept {
+  Fiber& self = *current;
+  Fiber* next = pick(nullptr);
+  if (next == nullptr && !fair_due_ && queues.inbox.maybe_empty() &&
+      queues.pinned.is_empty() && scheduler_.global.maybe_empty()) {
+    return;  // nobody else
+  }
+  self.exceptions = *exceptions_;
+  after_ = After::yielded;
+  after_fiber_ = &self;
+  counters.yielded.add();
+  leave(self.context, ground_of(*self.stack), false, next);
+  this_worker().arrive();
+}
+
+void Worker::suspend_current() noexcept {
+  Fiber& self = *current;
+  self.exceptions = *exceptions_;
+  after_ = After::parking;
+  after_fiber_ = &self;
+  counters.parked.add();
+  leave(self.context, ground_of(*self.stack), false, pick(nullptr));
+  this_worker().arrive();
+}
+
+// The fiber is off its stack: what must be true before anybody else gets it.
+void Worker::left_stack(Fiber& fiber) noexcept {
+  if (fiber.stack->guard == stack::GuardKind::canary &&
+      !stack::canary_intact(*fiber.stack)) [[unlikely]] {
+    stack::report_overflow(*fiber.stack);
+  }
+  // Hosts first: once the guest is out of our hands it may end elsewhere.
+  for (Fiber* host = fiber.host; host != nullptr && host->word.host();) {
+    host = host->host;
+  }
+}
+
+// A fiber that still belongs to this worker waits for its next turn.
+void Worker::keep(Fiber& mine) noexcept {
+  if (mine.pins == 0 && !scheduler_.idle.hungry() &&
+      queues.turns.push_back(&mine)) {
+    return;
+  }
+  mine.word.yielded();
+  if (mine.pins != 0) {
+    queues.pinned.push(mine);
+    return;
+  }
+  scheduler_.global.push(&mine);
+  scheduler_.notify();
+}
+
+// Every leased stack starts here, and runs fresh fibers one after the other
+// as long as there are any.
+void Worker::fiber_main(void* /*unused*/) noexcept {
+  Worker* here = &this_worker();
+  here->arrive();
+  for (;;) {
+    Fiber* self = here->current;
+    self->run_body();
+    if (self->extras != nullptr) self->drop_extras();
+    here = &this_worker();  // the body may have moved
+    stack::Stack* const mine = std::exchange(self->stack, nullptr);
+    if (mine->guard == stack::GuardKind::canary &&
+        !stack::canary_intact(*mine)) [[unlikely]] {
+      stack::report_overflow(*mine);
+    }
+    mine->owner = nullptr;
+    here->current = nullptr;
+    here->finish(*self);
+    Fiber* next = here->pick(mine);
+    if (next == nullptr && here->leaving_ != nullptr) {
+      here->flush_leaves();  // may find the nursery's owner to go on with
+      next = here->take_next_up(mine);
+    }
+    if (next != nullptr && next->stack == mine) {
+      if (here->leaving_ != next->family) here->flush_leaves();
+      here->current = next;
+      here->counters.dispatched.add();
+      continue;
+    }
+    here->after_ = After::ended;
+    here->after_stack_ = mine;
+    context::Context never_again;
+    here->leave(never_again, ground_of(*mine), true, next);
+    __builtin_unreachable();
+  }
+}
+
+void Worker::fiber_returned() noexcept {
+  WEFT_CHECK(false, "a fiber's entry returned");
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,151 @@
+// finish.cpp: the end of a fiber, its joiner, its nursery; children in place.
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/worker.hpp"
+
+namespace weft::sched {
+
+using Outcome = detail::Outcome;
+
+namespace {
+
+// What a fiber leaves behind for its nursery. A fiber that was cancelled by
+// its handle and says so has not failed.
+void report_failure(Fiber& fiber) noexcept {
+  if (fiber.outcome == Outcome::exception) {
+    fiber.family->fail(Errc::panicked, fiber.exception());
+  } else if (!(fiber.error() == Errc::cancelled && fiber.word.cancelled())) {
+    fiber.family->fail(fiber.error(), nullptr);
+  }
+}
+
+bool failed(const Fiber& fiber) noexcept {
+  return fiber.outcome == Outcome::error ||
+         fiber.outcome == Outcome::exception;
+}
+
+}  // namespace
+
+// The stack is no longer the fiber's (J3).
+void Worker::finish(Fiber& fiber) noexcept {
+  Family* const family = fiber.family;  // after finish() the frame may be gone
+  if (failed(fiber)) [[unlikely]] report_failure(fiber);
+  counters.finished.add();
+  fiber.word.done(fiber.skip_body);
+  const auto [joiner, reclaim] = fiber.join.finish();
+  if (joiner != nullptr) settle_joiner(*joiner);
+  if (reclaim) scheduler_.reclaim(fiber);
+  // The nursery hears of it when the worker turns to something else than its
+  // children: until then its join could not return anyway.
+  if (leaving_ != family && leaving_ != nullptr) flush_leaves();
+  leaving_ = family;
+  ++leaves_;
+  scheduler_.one_less();
+}
+
+void Worker::flush_leaves() noexcept {
+  Family* const family = std::exchange(leaving_, nullptr);
+  const auto count = std::exchange(leaves_, 0);
+  if (family == nullptr || !family->leave(count)) return;
+  if (fiber::WaitNode* const joiner = family->take_joiner()) {
+    settle_joiner(*joiner);
+  }
+}
+
+// A fiber woken by the end of another runs next, past all queues.
+void Worker::settle_joiner(fiber::WaitNode& joiner) noexcept {
+  Fiber* owned = nullptr;
+  (void)joiner.settle(fiber::Reason::data, owned);
+  if (owned == nullptr) return;
+  counters.woken.add();
+  if (!owned->proxy && owned->pins == 0 && next_up_ == nullptr &&
+      &Scheduler::of(*owned) == &scheduler_) {
+    next_up_ = owned;
+    counters.handed_over.add();
+  } else {
+    make_runnable(*owned);
+  }
+}
+
+// May the joiner's stack carry the child? It must be the joiner's own child,
+// so that whoever ends the join also ends the child; and find room.
+bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
+  constexpr std::size_t kInPlaceNeed = 64 << 10;
+  if (joiner.pins != 0 || child.family->owner() != &joiner || fair_due_ ||
+      until_fair_ == 1) {
+    return false;
+  }
+  const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
+  const auto left = static_cast<std::size_t>(here - joiner.stack->low);
+  const auto need = child.stack_pages != 0
+                        ? std::size_t{child.stack_pages} * 4096
+                        : kInPlaceNeed;
+  return left >= need;
+}
+
+bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
+  if (queues.deque.peek() != &child || !can_host(joiner, child)) return false;
+  Fiber* const taken = queues.deque.pop();
+  if (taken != &child) {  // a thief had it
+    if (taken != nullptr) put_back(*taken);
+    return false;
+  }
+  call_in_place(joiner, child);
+  child.join.finish_in_place();
+  return true;
+}
+
+bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
+  Fiber* const taken = queues.deque.pop();
+  if (taken == nullptr) return false;
+  if (taken->word.state_now() != fiber::State::fresh ||
+      taken->family != &family || !can_host(joiner, *taken)) {
+    put_back(*taken);
+    return false;
+  }
+  call_in_place(joiner, *taken);
+  auto& here = this_worker();
+  const auto [holder, reclaim] = taken->join.finish();
+  if (holder != nullptr) here.settle_joiner(*holder);
+  if (reclaim) here.scheduler_.reclaim(*taken);
+  return true;
+}
+
+// Its place was empty for a moment: a worker that went to sleep then has not
+// seen it.
+void Worker::put_back(Fiber& fiber) noexcept {
+  push_local(fiber);
+  scheduler_.notify();
+}
+
+// The child's whole life, as a call on the joiner's stack.
+void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
+  --until_fair_;  // counts as a dispatch
+  child.skip_body = child.word.start(id()) == fiber::Started::run_cancelled;
+  child.stack = joiner.stack;
+  child.host = &joiner;
+  current = &child;
+  const bool in_flight = !exceptions_->empty();
+  if (in_flight) [[unlikely]] {
+    joiner.exceptions = std::exchange(*exceptions_, {});
+  }
+  child.run_body();  // may park, move, run children of its own in place
+  if (child.extras != nullptr) child.drop_extras();
+  Worker& now = this_worker();
+  if (in_flight) [[unlikely]] *now.exceptions_ = joiner.exceptions;
+  now.current = &joiner;
+  joiner.word.unhost(now.id());
+  child.host = nullptr;
+  child.stack = nullptr;
+  if (failed(child)) [[unlikely]] report_failure(child);
+  now.counters.finished.add();
+  now.counters.in_place.add();
+  child.word.done(child.skip_body);
+  child.family->left_here();
+  now.scheduler_.one_less();
+}
+
+}  // namespace weft::sched

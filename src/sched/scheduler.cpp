@@ -1,0 +1,295 @@
+#include "sched/scheduler.hpp"
+
+#include <algorithm>
+
+#include "base/futex.hpp"
+#include "time/clock.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+stack::GuardKind guard_kind(Guard guard) noexcept {
+  switch (guard) {
+    case Guard::automatic:
+      break;
+    case Guard::madvise:
+      return stack::GuardKind::madvise;
+    case Guard::mprotect:
+      return stack::GuardKind::mprotect;
+    case Guard::canary:
+      return stack::GuardKind::canary;
+  }
+  return stack::GuardKind::automatic;
+}
+
+void forget_stack(stack::Stack& stack) noexcept {
+  context::abandon_stack(stack.sanitizer);
+}
+
+std::size_t stack_bytes(const Config& config) noexcept {
+  return config.stack_size == StackSize::automatic
+             ? static_cast<std::size_t>(StackSize::standard)
+             : static_cast<std::size_t>(config.stack_size);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Config& config)
+    : stacks({.guard = guard_kind(config.guard),
+              .default_size = stack_bytes(config),
+              .before_unmap = &forget_stack}),
+      config_(config),
+      default_stack_(stacks.default_size()) {}
+
+Scheduler::~Scheduler() { stop(); }
+
+Status Scheduler::start() noexcept {
+  if (!global.init(config_.global_queue)) return Error::out_of(Resource::memory);
+  workers.reserve(config_.workers);
+  for (unsigned i = 0; i < config_.workers; ++i) {
+    workers.push_back(std::make_unique<Worker>(*this, i));
+    if (!workers.back()->queues.inbox.init(Worker::kInboxSlots)) {
+      return Error::out_of(Resource::memory);
+    }
+  }
+  for (auto& worker : workers) {
+    if (const int error = worker->start()) return Error::os(error);
+  }
+  return {};
+}
+
+void Scheduler::close_admission() noexcept {
+  admits_.store(false, relaxed);  // see admits()
+}
+
+bool Scheduler::wait_until_empty(std::int64_t until) noexcept {
+  // The wake is a courtesy: a missed one costs a tick, so that the end of a
+  // fiber need not pay for a full barrier.
+  constexpr std::int64_t kTick = 1'000'000;
+  draining_.store(true, seq_cst);  // see one_less()
+  while (live() != 0) {
+    const auto now = time::now();
+    if (now >= until) return false;
+    const auto seen = drained_.load(acquire);  // see one_less()
+    if (live() == 0) break;
+    base::futex_wait(drained_, seen, std::min(until, now + kTick));
+  }
+  return true;
+}
+
+void Scheduler::one_less() noexcept {
+  if (config_.max_fibers != 0) {
+    capped_live_.fetch_sub(1, relaxed);  // a limit, orders nothing
+  }
+  if (!draining_.load(relaxed)) [[likely]] return;  // see wait_until_empty()
+  drained_.fetch_add(1, release);  // see wait_until_empty()
+  base::futex_wake(drained_);
+}
+
+void Scheduler::cancel_all() noexcept {
+  frames.for_each([](Fiber& fiber) {
+    if (fiber.word.cancel() == fiber::Unparked::owns) make_runnable(fiber);
+  });
+}
+
+void Scheduler::stop() noexcept {
+  close_admission();
+  stopping_.store(true, seq_cst);  // part of the idle scan
+  for (auto& worker : workers) worker->rouse();
+  for (auto& worker : workers) worker->join_thread();
+}
+
+Fiber* Scheduler::new_frame() noexcept {
+  if (!admits()) return nullptr;
+  if (config_.max_fibers != 0) {
+    // A limit, orders nothing.
+    const auto before = capped_live_.fetch_add(1, relaxed);
+    if (before >= static_cast<std::int64_t>(config_.max_fibers)) {
+      capped_live_.fetch_sub(1, relaxed);
+      return nullptr;
+    }
+  }
+  Worker* const here = own_worker();
+  Fiber* frame = nullptr;
+  std::uint64_t id = 0;
+  const std::uint64_t places = workers.size() + 1;
+  if (here != nullptr) {
+    frame = here->frames.take();
+    here->counters.spawned.add();
+    id = here->counters.spawned.get() * places + here->index() + 1;
+  } else {
+    std::size_t got = 0;
+    frame = frames.take(1, got);
+    // A count, and part of the id: unique, no order.
+    id = (outside_spawns_.fetch_add(1, relaxed) + 1) * places;
+  }
+  if (frame == nullptr) [[unlikely]] {
+    count_unspawned();
+    return nullptr;
+  }
+  frame->word.reserve();
+  frame->join.reset();
+  frame->id.store(id, relaxed);  // published with the frame
+  return frame;
+}
+
+void Scheduler::abandon_frame(Fiber& frame) noexcept {
+  frame.word.abandon();
+  release_frame(frame);
+  count_unspawned();
+}
+
+// Ids are not given twice: what was counted as spawned counts as ended.
+void Scheduler::count_unspawned() noexcept {
+  if (Worker* here = own_worker()) {
+    here->counters.finished.add();
+  } else {
+    outside_ends_.fetch_add(1, relaxed);  // a count
+  }
+  one_less();
+}
+
+Worker* Scheduler::own_worker() const noexcept {
+  Worker* here = worker_or_null();
+  return here != nullptr && &here->scheduler() == this ? here : nullptr;
+}
+
+void Scheduler::release_frame(Fiber& frame) noexcept {
+  frame.id.store(0, relaxed);  // a stale handle finds nobody
+  if (Worker* here = own_worker()) {
+    here->frames.put(frame);
+  } else {
+    frame.next = nullptr;
+    frames.give(&frame);
+  }
+}
+
+void Scheduler::launch(Fiber& frame) noexcept {
+  frame.word.publish();
+  enqueue(frame);
+}
+
+void Scheduler::enqueue(Fiber& fiber) noexcept {
+  if (fiber.pins != 0) {
+    Worker& home = *workers[fiber.home];
+    home.queues.pinned.push(fiber);
+    notify(home);
+    return;
+  }
+  Worker* const here = own_worker();
+  if (here != nullptr && config_.spawn == SpawnPolicy::local) [[likely]] {
+    here->push_local(fiber);
+    notify();
+    return;
+  }
+  Worker* place =
+      config_.spawn == SpawnPolicy::global ? nullptr : place_for_outsider();
+  if (place != nullptr && place->queues.inbox.push(&fiber)) {
+    notify(*place);
+    return;
+  }
+  global.push(&fiber);
+  notify();
+}
+
+void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
+  Worker* here = worker_or_null();
+  Scheduler* pushed = nullptr;
+  for (Fiber* fiber = newest_first; fiber != nullptr;) {
+    Fiber* const rest = fiber->next;
+    Scheduler& home = of(*fiber);
+    if (here != nullptr && &here->scheduler() == &home && fiber->pins == 0) {
+      // Newest first into a LIFO: the oldest wake runs first. One notify: the
+      // searcher that finds more rouses the next (S4).
+      here->push_local(*fiber);
+      pushed = &home;
+    } else {
+      home.enqueue(*fiber);
+    }
+    fiber = rest;
+  }
+  if (pushed != nullptr) pushed->notify();
+}
+
+Worker* Scheduler::place_for_outsider() noexcept {
+  const auto count = worker_count();
+  const auto first = next_place_.fetch_add(1, relaxed);  // spreads, no order
+  Worker& turn = *workers[first % count];
+  if (idle.sleeping() != 0) {
+    // A busy target is not used while somebody sleeps.
+    for (unsigned i = 0; i < count; ++i) {
+      Worker& other = *workers[(first + i) % count];
+      if (other.wake.load(relaxed) == 1) return &other;  // a hint
+    }
+    return config_.spawn == SpawnPolicy::round_robin ? &turn : nullptr;
+  }
+  return turn.queues.inbox.size_hint() < kBacklog ? &turn : nullptr;
+}
+
+void Scheduler::notify(Worker& target) noexcept {
+  if (idle.pop_target(target)) {
+    target.rouse();
+  } else {
+    notify();
+  }
+}
+
+std::size_t Scheduler::live() const noexcept {
+  // Ends first: a fiber counted as spawned only is alive.
+  std::uint64_t ended = outside_ends_.load(relaxed);  // a count
+  for (const auto& worker : workers) ended += worker->counters.finished.get();
+  std::uint64_t spawned = outside_spawns_.load(relaxed);  // a count
+  for (const auto& worker : workers) {
+    spawned += worker->counters.spawned.get();
+  }
+  return spawned > ended ? static_cast<std::size_t>(spawned - ended) : 0;
+}
+
+void Scheduler::dump(std::FILE* out) const noexcept {
+  std::fprintf(out,
+               "runtime %.*s: %zu fibers alive, %u workers searching, %u "
+               "asleep, global queue %zu\n",
+               static_cast<int>(config_.name.size()), config_.name.data(),
+               live(), idle.searching(), idle.sleeping(), global.size_hint());
+  for (const auto& worker : workers) {
+    const auto& q = worker->queues;
+    std::fprintf(out,
+                 "  worker %u: wake word %u, deque %zu, turns %zu, inbox %zu, "
+                 "pinned %s, heartbeat %llu, dispatched %llu, next deadline "
+                 "%lld\n",
+                 worker->index(),
+                 static_cast<unsigned>(worker->wake.load(relaxed)),
+                 q.deque.size_hint(), q.turns.size_hint(), q.inbox.size_hint(),
+                 q.pinned.is_empty() ? "none" : "some",
+                 static_cast<unsigned long long>(worker->heartbeat()),
+                 static_cast<unsigned long long>(
+                     worker->counters.dispatched.get()),
+                 static_cast<long long>(q.timers.next_deadline()));
+  }
+}
+
+void Scheduler::print_stats(std::FILE* out) const noexcept {
+  std::fprintf(out, "weft statistics of runtime %.*s\n",
+               static_cast<int>(config_.name.size()), config_.name.data());
+  std::fprintf(out, "%8s %12s %10s %10s %10s %10s %10s %10s %8s %8s\n",
+               "worker", "dispatched", "spawned", "finished", "parked", "woken",
+               "yielded", "in_place", "stolen", "sleeps");
+  for (const auto& worker : workers) {
+    const auto& c = worker->counters;
+    const auto n = [](const Counter& counter) {
+      return static_cast<unsigned long long>(counter.get());
+    };
+    std::fprintf(
+        out,
+        "%8u %12llu %10llu %10llu %10llu %10llu %10llu %10llu %8llu %8llu\n",
+        worker->index(), n(c.dispatched), n(c.spawned), n(c.finished),
+        n(c.parked), n(c.woken), n(c.yielded), n(c.in_place), n(c.stolen),
+        n(c.sleeps));
+  }
+  const auto counts = stacks.counts();
+  std::fprintf(out, "stacks: %zu mapped, %zu in use, %zu bytes reserved\n",
+               counts.mapped, counts.in_use, counts.reserved_bytes);
+}
+
+}  // namespace weft::sched

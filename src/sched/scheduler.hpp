@@ -1,0 +1,138 @@
+// scheduler.hpp: the workers of one runtime and what they share.
+//
+// Where a runnable fiber goes:
+//   made by                          place                     notify
+//   spawn or wake by a fiber here    own deque                 any
+//   yield                            own turns; global if      none; any
+//                                    somebody is hungry
+//   spawn or wake from outside       a sleeping worker's       that one
+//                                    inbox, else the next one
+//                                    in turn; global if that
+//                                    has a backlog             any
+//   an expired deadline              own deque                 any, once
+//   the end of a joined child        runs next                 none
+//   pinned                           its worker's pinned list  that one
+//
+// Invariants
+//   S1  Every push of a runnable fiber is followed by notify() on the same
+//       thread, except where the pushing worker itself passes next() before
+//       anything else.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include <weft/config.hpp>
+#include <weft/result.hpp>
+
+#include "base/atomic.hpp"
+#include "fiber/frame_pool.hpp"
+#include "queue/global_queue.hpp"
+#include "sched/alarm.hpp"
+#include "sched/idle.hpp"
+#include "sched/worker.hpp"
+#include "stack/stack.hpp"
+
+namespace weft::sched {
+
+class Scheduler {
+ public:
+  // The config is valid and complete (workers > 0).
+  explicit Scheduler(const Config& config);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  static Scheduler& of(const Fiber& fiber) noexcept {
+    return *static_cast<Scheduler*>(fiber::FramePool::home_of(fiber));
+  }
+
+  // Owner only. Errors: exhausted, system. Nothing runs after an error.
+  Status start() noexcept;
+  // Owner only. Refuses new fibers, from now on.
+  void close_admission() noexcept;
+  bool admits() const noexcept {
+    return admits_.load(relaxed);  // closing races with spawning anyway
+  }
+  // Owner only. Waits until no fiber is left. False: not by the deadline.
+  [[nodiscard]] bool wait_until_empty(std::int64_t until) noexcept;
+  // Owner only. Cancels every fiber there is.
+  void cancel_all() noexcept;
+  // Owner only; no fiber is left. Ends the workers.
+  void stop() noexcept;
+
+  // Any thread. A reserved frame with a new id, or nullptr: no memory, or
+  // max_fibers are alive.
+  [[nodiscard]] Fiber* new_frame() noexcept;
+  // Any thread: a reserved frame will not be launched.
+  void abandon_frame(Fiber& frame) noexcept;
+  // Whoever the join word names: drops a result nobody took, then the frame.
+  void reclaim(Fiber& ended) noexcept {
+    ended.drop_result();
+    ended.word.reclaim();
+    release_frame(ended);
+  }
+  // Any thread: publishes the frame and makes it runnable.
+  void launch(Fiber& frame) noexcept;
+  // Any thread that owns the fiber: fresh or queued, in no queue.
+  void enqueue(Fiber& fiber) noexcept;
+  // Any thread: owned fibers of any runtimes, newest wake first.
+  static void enqueue_list(Fiber* newest_first) noexcept;
+
+  // Any thread, after a push that anybody may take.
+  void notify() noexcept {
+    if (Sleeper* sleeper = idle.pop_for_push()) [[unlikely]] sleeper->rouse();
+  }
+  // Any thread, after a push that only this worker takes while it is fresh.
+  void notify(Worker& target) noexcept;
+
+  // Any thread.
+  std::size_t live() const noexcept;
+  const Config& config() const noexcept { return config_; }
+  unsigned worker_count() const noexcept {
+    return static_cast<unsigned>(workers.size());
+  }
+  std::size_t stack_size(const Fiber& fiber) const noexcept {
+    return fiber.stack_pages != 0 ? std::size_t{fiber.stack_pages} * 4096
+                                  : default_stack_;
+  }
+  // Any thread: state of workers and queues, for people.
+  void dump(std::FILE* out) const noexcept;
+  void print_stats(std::FILE* out) const noexcept;
+
+  // Shared by the workers; immutable after start() or atomic inside.
+  fiber::FramePool frames{this};
+  stack::StackPool stacks;
+  queue::GlobalQueue<Fiber> global;
+  Idle idle;
+  Alarm alarm;
+  std::vector<std::unique_ptr<Worker>> workers;
+
+  bool stopping() const noexcept {
+    return stopping_.load(seq_cst);  // part of the idle scan
+  }
+  // Worker only: a fiber of this runtime has ended.
+  void one_less() noexcept;
+
+ private:
+  static constexpr std::size_t kBacklog = 64;
+
+  Worker* place_for_outsider() noexcept;
+  Worker* own_worker() const noexcept;
+  void count_unspawned() noexcept;
+  void release_frame(Fiber& frame) noexcept;
+
+  const Config config_;
+  const std::size_t default_stack_;
+  Atomic<bool> admits_{true};
+  Atomic<bool> stopping_{false};
+  Atomic<bool> draining_{false};
+  Atomic<std::uint32_t> drained_{0};  // futex of wait_until_empty()
+  Atomic<std::uint32_t> next_place_{0};
+  Atomic<std::uint64_t> outside_spawns_{0};
+  Atomic<std::uint64_t> outside_ends_{0};
+  Atomic<std::int64_t> capped_live_{0};  // only if max_fibers is set
+};
+
+}  // namespace weft::sched

@@ -1,0 +1,308 @@
+#include "sched/worker.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "sched/scheduler.hpp"
+#include "stack/overflow.hpp"
+#include "time/clock.hpp"
+
+namespace weft::sched {
+
+Worker::Worker(Scheduler& scheduler, unsigned index) noexcept
+    : frames(scheduler.frames),
+      scheduler_(scheduler),
+      index_(index),
+      stacks_(scheduler.stacks, scheduler.config().stack_cache),
+      victims_(scheduler.config().victim,
+               scheduler.config().steal_seed + index),
+      seen_(scheduler.config().workers) {
+  worker = this;
+}
+
+int Worker::start() noexcept {
+  char name[16];
+  std::snprintf(name, sizeof name, "%.*s-%u",
+                static_cast<int>(std::min<std::size_t>(
+                    scheduler_.config().name.size(), 10)),
+                scheduler_.config().name.data(), index_);
+  return thread_.start(name, &Worker::thread_main, this);
+}
+
+void Worker::thread_main(void* self) noexcept {
+  auto& here = *static_cast<Worker*>(self);
+  weft_tls_carrier = &here;
+  here.exceptions_ = &context::thread_exception_state();
+  stack::SignalStack signal_stack;
+  ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // wake on the deadline
+
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
+    void* low = nullptr;
+    ::pthread_attr_getstack(&attributes, &low, &here.thread_size_);
+    here.thread_low_ = low;
+    ::pthread_attr_destroy(&attributes);
+  }
+  context::adopt_thread(here.loop_handle_);
+  here.loop();
+  weft_tls_carrier = nullptr;
+}
+
+void Worker::loop() noexcept {
+  while (Fiber* fiber = next()) {
+    leave(loop_context_, {&loop_handle_, thread_low_, thread_size_}, false,
+          fiber);
+    arrive();
+  }
+}
+
+// A fiber that runs on this worker from now on; nullptr: shut down.
+Fiber* Worker::next() noexcept {
+  for (;;) {
+    heartbeat_.store(heartbeat_.load(relaxed) + 1, relaxed);  // one writer
+    if (leaving_ != nullptr) flush_leaves();
+    if (Fiber* fiber = look()) return found(fiber);
+    if (scheduler_.stopping()) {
+      if (std::exchange(searching_, false)) (void)scheduler_.idle.stop_search();
+      return nullptr;
+    }
+    if (Fiber* fiber = search()) return found(fiber);
+    sleep();
+  }
+}
+
+// What is at hand: own queues and the global one.
+Fiber* Worker::look() noexcept {
+  if (fair_due_ || poll_all_) [[unlikely]] {
+    if (Fiber* fiber = look_fairly()) return fiber;
+  }
+  if (Fiber* fiber = take_next_up(nullptr)) return fiber;
+  if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
+  if (Fiber* fiber = queues.deque.pop()) return ready(fiber, nullptr);
+  if (Fiber* fiber = queues.turns.pop_front()) return fiber;
+  if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
+  if (Fiber* fiber = scheduler_.global.take().item) {
+    return ready(fiber, nullptr);
+  }
+  if (poll_timers(*this, time::now()) != 0) {
+    if (Fiber* fiber = queues.deque.pop()) return ready(fiber, nullptr);
+  }
+  return nullptr;
+}
+
+// Every 61st dispatch: what a busy worker would else neglect, oldest first.
+Fiber* Worker::look_fairly() noexcept {
+  fair_due_ = false;
+  until_fair_ = kFairInterval;
+  watch_timers();
+  if (Fiber* fiber = std::exchange(next_up_, nullptr)) {
+    push_local(*fiber);  // visible to others while another goes first
+    scheduler_.notify();
+  }
+  if (Fiber* fiber = scheduler_.global.take().item) {
+    return ready(fiber, nullptr);
+  }
+  if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
+  if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
+  return queues.turns.pop_front();
+}
+
+// Own deadlines and, in turn, those of one other worker that may be stuck;
+// all of them after a sleep that watched the clock for everybody.
+void Worker::watch_timers() noexcept {
+  const auto now = time::now();
+  const auto& all = scheduler_.workers;
+  if (std::exchange(poll_all_, false)) {
+    for (const auto& other : all) poll_timers(*other, now);
+    return;
+  }
+  poll_timers(*this, now);
+  watched_ = watched_ + 1 < all.size() ? watched_ + 1 : 0;
+  poll_timers(*all[watched_], now);
+}
+
+// Wakes what is due in one heap; answers how many fibers that made runnable.
+unsigned Worker::poll_timers(Worker& slot, std::int64_t now) noexcept {
+  auto& timers = slot.queues.timers;
+  if (timers.next_deadline() > now) return 0;
+  Fiber* due = nullptr;  // latest first
+  unsigned count = 0;
+  timers.lock.lock();
+  while (time::TimerNode* node = timers.pop_expired(now)) {
+    Fiber& fiber = Fiber::of_timer(*node);
+    counters.timers.add();
+    if (fiber.word.claim(fiber.wait_ticket, fiber::Who::deadline) ==
+        fiber::Claimed::won_and_owns) {
+      fiber.next = due;
+      due = &fiber;
+      ++count;
+    }
+  }
+  timers.lock.unlock();
+  counters.woken.add(count);
+  if (due != nullptr) Scheduler::enqueue_list(due);
+  return count;
+}
+
+// Idle: looks at others, a bounded while, at ever longer intervals.
+Fiber* Worker::search() noexcept {
+  constexpr unsigned kRounds = 5;
+  const auto count = scheduler_.worker_count();
+  if (count == 1 || !scheduler_.config().steal) return nullptr;
+  if (!searching_ && !scheduler_.idle.start_search(count)) return nullptr;
+  searching_ = true;
+  note_heartbeats();
+  for (unsigned round = 0; round < kRounds; ++round) {
+    for (unsigned i = 0; i < Victims::attempts(count); ++i) {
+      const auto victim =
+          victims_.next(index_, count, [this](unsigned other) noexcept {
+            return scheduler_.workers[other]->queues.deque.size_hint();
+          });
+      if (Fiber* fiber = steal_from(*scheduler_.workers[victim])) return fiber;
+    }
+    counters.steal_failures.add();
+    const auto until = time::now() + search_pause(round);
+    do {
+      if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
+      if (Fiber* fiber = scheduler_.global.take().item) {
+        return ready(fiber, nullptr);
+      }
+      for (int i = 0; i < 8; ++i) pause();
+    } while (time::now() < until && !scheduler_.stopping());
+  }
+  return take_over_stale();
+}
+
+Fiber* Worker::steal_from(Worker& victim) noexcept {
+  for (;;) {
+    const auto stolen = victim.queues.deque.steal();
+    if (stolen.task != nullptr) {
+      counters.stolen.add();
+      return ready(stolen.task, nullptr);
+    }
+    if (!stolen.lost_race) return nullptr;
+  }
+}
+
+void Worker::note_heartbeats() noexcept {
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    seen_[i] = scheduler_.workers[i]->heartbeat();
+  }
+}
+
+// A worker whose loop has not turned during the whole search sits in one
+// fiber: what waits for its turn there may run here.
+Fiber* Worker::take_over_stale() noexcept {
+  constexpr std::size_t kAtOnce = 8;
+  for (const auto& other : scheduler_.workers) {
+    if (other.get() == this || other->heartbeat() != seen_[other->index()]) {
+      continue;
+    }
+    if (Fiber* fiber = other->queues.inbox.take().item) {
+      counters.stolen.add();
+      return ready(fiber, nullptr);
+    }
+    Fiber* raided[kAtOnce];
+    const auto count = other->queues.turns.raid(raided, kAtOnce);
+    for (std::size_t i = count; i-- > 0;) {
+      raided[i]->word.yielded();
+      push_local(*raided[i]);
+      counters.stolen.add();
+    }
+    if (Fiber* fiber = queues.deque.pop()) return ready(fiber, nullptr);
+  }
+  return nullptr;
+}
+
+// Every fiber that next() returns passes here.
+Fiber* Worker::found(Fiber* fiber) noexcept {
+  if (std::exchange(searching_, false)) {
+    if (scheduler_.idle.stop_search() && anything_visible()) {
+      scheduler_.notify();  // S4
+    }
+  }
+  if (std::exchange(watched_for_all_, false) &&
+      earliest_deadline() != time::kNever) {
+    scheduler_.notify();  // somebody else watches the clock while we run
+  }
+  return fiber;
+}
+
+void Worker::sleep() noexcept {
+  scheduler_.idle.announce(*this, std::exchange(searching_, false));
+  if (!scheduler_.stopping() && !anything_visible()) {
+    counters.sleeps.add();
+    block();
+  }
+  scheduler_.idle.withdraw(*this);
+  searching_ = true;
+}
+
+void Worker::block() noexcept {
+  // A fiber in the inbox of a worker that sits in a long-running one waits at
+  // most this long for somebody to look.
+  constexpr std::int64_t kLook = 1'000'000;
+  const auto limit = foreign_backlog() ? time::now() + kLook : time::kNever;
+  auto& alarm = scheduler_.alarm;
+  if (!alarm.try_take_role(*this)) {
+    if (Sleeper* holder =
+            alarm.too_late_for(queues.timers.next_deadline())) {
+      holder->rouse();
+    }
+    sleep_until(limit);
+    return;
+  }
+  const auto until = alarm.arm([this] { return earliest_deadline(); });
+  sleep_until(std::min(until, limit));
+  alarm.release_role();
+  poll_all_ = watched_for_all_ = true;
+}
+
+std::int64_t Worker::earliest_deadline() const noexcept {
+  auto earliest = time::kNever;
+  for (const auto& other : scheduler_.workers) {
+    earliest = std::min(earliest, other->queues.timers.next_deadline());
+  }
+  return earliest;
+}
+
+// The complete scan before a sleep: seq_cst loads of every index.
+bool Worker::anything_visible() noexcept {
+  if (!queues.inbox.maybe_empty() || !queues.pinned.is_empty() ||
+      !scheduler_.global.maybe_empty()) {
+    return true;
+  }
+  if (!scheduler_.config().steal) return !queues.deque.maybe_empty();
+  for (const auto& other : scheduler_.workers) {
+    if (!other->queues.deque.maybe_empty()) return true;
+  }
+  return false;
+}
+
+bool Worker::foreign_backlog() noexcept {
+  if (!scheduler_.config().steal) return false;
+  for (const auto& other : scheduler_.workers) {
+    if (other.get() != this && (!other->queues.inbox.maybe_empty() ||
+                                other->queues.turns.size_hint() != 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Full: the older half goes to the global queue, oldest first.
+void Worker::push_local(Fiber& fiber) noexcept {
+  if (queues.deque.push(&fiber)) [[likely]] return;
+  for (std::size_t i = 0; i < kDequeSlots / 2; ++i) {
+    const auto oldest = queues.deque.steal();
+    if (oldest.task == nullptr) break;
+    scheduler_.global.push(oldest.task);
+  }
+  if (!queues.deque.push(&fiber)) scheduler_.global.push(&fiber);
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,168 @@
+// worker.hpp: one OS thread that runs fibers.
+//
+// A fiber that leaves switches straight to the next one where that is known,
+// else to the worker's loop on the thread's own stack. What must happen once a
+// stack is quiescent (commit a park, queue a yield, give a stack back) is the
+// After of the switch: whoever arrives does it first.
+//
+// A body that ended leaves its stack to the worker; the next fresh fiber runs
+// on it at once, so a burst of short fibers costs neither switch nor stack.
+//
+// Edges
+//   [stop]  Scheduler::stop() -> next(): what was set up before.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/atomic.hpp"
+#include "base/spin_lock.hpp"
+#include "base/thread.hpp"
+#include "context/context.hpp"
+#include "context/sanitizer.hpp"
+#include "fiber/family.hpp"
+#include "fiber/fiber.hpp"
+#include "fiber/frame_pool.hpp"
+#include "queue/ring.hpp"
+#include "queue/turn_queue.hpp"
+#include "queue/work_deque.hpp"
+#include "sched/carrier.hpp"
+#include "sched/idle.hpp"
+#include "sched/pinned_list.hpp"
+#include "sched/stats.hpp"
+#include "sched/victims.hpp"
+#include "stack/stack.hpp"
+#include "time/timer_heap.hpp"
+
+namespace weft::sched {
+
+class Scheduler;
+using fiber::Family;
+
+class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
+ public:
+  static constexpr std::size_t kDequeSlots = 4096;
+  static constexpr std::size_t kInboxSlots = 256;
+  static constexpr unsigned kFairInterval = 61;  // dispatches between looks
+
+  Worker(Scheduler& scheduler, unsigned index) noexcept;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Scheduler& scheduler() const noexcept { return scheduler_; }
+  unsigned index() const noexcept { return index_; }
+  unsigned id() const noexcept { return index_ + 1; }  // in control words
+
+  // 0, or an errno value.
+  [[nodiscard]] int start() noexcept;
+  void join_thread() noexcept { thread_.join(); }
+
+  // ---- On the stack of its current fiber. `this` may be another thread's
+  // worker when they return.
+
+  // Lets others run; returns at once if there is nobody.
+  void yield_current() noexcept;
+  // The current fiber's word is parking: leaves its stack until resumed.
+  void suspend_current() noexcept;
+  // Runs `child` as a call, if it is the newest fiber of this worker and has
+  // not started. False: nothing happened.
+  [[nodiscard]] bool run_in_place(Fiber& joiner, Fiber& child) noexcept;
+  // The same for any child of the joiner's family.
+  [[nodiscard]] bool run_any_in_place(Fiber& joiner, Family& family) noexcept;
+
+  // ---- Owner only.
+
+  // A fiber this thread owns, fresh or queued, to its own queue.
+  void push_local(Fiber& fiber) noexcept;
+
+  struct Queues {  // ---- Any thread, as each queue allows.
+    queue::WorkDeque<Fiber, kDequeSlots> deque;
+    queue::TurnQueue<Fiber> turns;
+    queue::Ring<Fiber> inbox;
+    PinnedList pinned;
+    time::TimerHeap timers;
+  } queues;
+  Counters counters;
+
+  fiber::FrameCache frames;
+  std::uint64_t heartbeat() const noexcept {
+    return heartbeat_.load(relaxed);  // a hint
+  }
+
+ private:
+  friend class Scheduler;
+  enum class After : std::uint8_t { nothing, yielded, parking, ended };
+
+  static void thread_main(void* self) noexcept;
+  static void fiber_main(void* unused) noexcept;
+  static void fiber_returned() noexcept;
+
+  // The loop, on the thread's stack.
+  void loop() noexcept;
+  Fiber* next() noexcept;
+  Fiber* look() noexcept;
+  Fiber* look_fairly() noexcept;
+  Fiber* search() noexcept;
+  Fiber* steal_from(Worker& victim) noexcept;
+  Fiber* take_over_stale() noexcept;
+  Fiber* found(Fiber* fiber) noexcept;
+  void note_heartbeats() noexcept;
+  void watch_timers() noexcept;
+  unsigned poll_timers(Worker& slot, std::int64_t now) noexcept;
+  std::int64_t earliest_deadline() const noexcept;
+  void sleep() noexcept;
+  void block() noexcept;
+  bool anything_visible() noexcept;
+  bool foreign_backlog() noexcept;
+
+  // Dispatch.
+  Fiber* pick(stack::Stack* reuse) noexcept;
+  Fiber* take_next_up(stack::Stack* reuse) noexcept;
+  Fiber* ready(Fiber* entry, stack::Stack* reuse) noexcept;
+  Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
+  void leave(context::Context& here, context::Ground ground, bool ends,
+             Fiber* to) noexcept;
+  void arrive() noexcept;
+  static void left_stack(Fiber& fiber) noexcept;
+  void keep(Fiber& mine) noexcept;
+
+  // The end of a fiber.
+  void finish(Fiber& fiber) noexcept;
+  void settle_joiner(fiber::WaitNode& joiner) noexcept;
+  void flush_leaves() noexcept;
+  bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;
+  void call_in_place(Fiber& joiner, Fiber& child) noexcept;
+  void put_back(Fiber& fiber) noexcept;
+
+  Scheduler& scheduler_;
+  const unsigned index_;
+
+  // Owner only from here.
+  context::ExceptionState* exceptions_ = nullptr;  // the thread's
+  After after_ = After::nothing;
+  Fiber* after_fiber_ = nullptr;
+  stack::Stack* after_stack_ = nullptr;
+  Fiber* next_up_ = nullptr;    // owned, queued: runs before all others
+  Family* leaving_ = nullptr;   // whose children ended here, not yet told
+  std::int64_t leaves_ = 0;     // how many
+  unsigned until_fair_ = kFairInterval;
+  bool fair_due_ = false;
+  bool searching_ = false;
+  bool poll_all_ = false;         // look at every heap next time
+  bool watched_for_all_ = false;  // slept for the earliest deadline of all
+  stack::StackCache stacks_;
+  context::Context loop_context_;
+  context::Handle loop_handle_ = nullptr;
+  const void* thread_low_ = nullptr;
+  std::size_t thread_size_ = 0;
+  Victims victims_;
+  unsigned watched_ = 0;  // whose timers to look at next
+  std::vector<std::uint64_t> seen_;  // heartbeats when the search began
+  Atomic<std::uint64_t> heartbeat_{0};
+  base::Thread thread_;
+};
+
+// The current worker, for code that must run on one.
+inline Worker& this_worker() noexcept { return *carrier_or_null()->worker; }
+
+}  // namespace weft::sched
