@@ -1,0 +1,80 @@
+// join.cpp: waiting for the end of one fiber, or of a whole family.
+
+#include "fiber/family.hpp"
+#include "fiber/fiber.hpp"
+#include "sched/worker.hpp"
+#include "wait/wait.hpp"
+
+namespace weft::waiting {
+
+using fiber::Family;
+using fiber::JoinWord;
+
+namespace {
+
+// A waker took the node: its last touch is a few instructions away.
+void wait_until_gone(const WaitNode& node) noexcept {
+  while (!node.gone()) pause();
+}
+
+}  // namespace
+
+Status for_end(Fiber& child, Deadline deadline) noexcept {
+  if (child.join.is_done()) return {};
+  Wait wait;
+  Fiber& self = wait.self();
+  if (&child == &self) return Errc::invalid;
+  if (!self.proxy && deadline == Deadline::never() && !self.word.cancelled() &&
+      sched::this_worker().run_in_place(self, child)) {
+    return {};
+  }
+  if (wait.begin(false) == Begun::cancelled) return Errc::cancelled;
+  WaitNode node;
+  wait.own(node);
+  node.linked();
+  Status refused;
+  Who who = Who::withdrawn;
+  const auto entered = child.join.enter(node);
+  if (entered == JoinWord::Entered::waiting) {
+    who = wait.park(deadline);
+    if (!node.gone() && !child.join.leave(node)) wait_until_gone(node);
+  } else {
+    who = wait.withdraw();
+    if (entered == JoinWord::Entered::taken) refused = Errc::invalid;
+  }
+  wait.end();
+  if (!refused) return refused;
+  // Ended is ended, whoever won the claim.
+  return child.join.is_done() ? Status() : outcome(who);
+}
+
+Status for_family(Family& family, Deadline deadline) noexcept {
+  for (;;) {
+    if (family.settled()) return {};
+    Wait wait;
+    Fiber& self = wait.self();
+    if (!self.proxy && deadline == Deadline::never() &&
+        sched::this_worker().run_any_in_place(self, family)) {
+      continue;
+    }
+    (void)wait.begin(true);
+    WaitNode node;
+    wait.own(node);
+    node.linked();
+    if (family.open_join(node)) {  // nobody has seen the node
+      (void)wait.withdraw();
+      wait.end();
+      family.reset();
+      return {};
+    }
+    const auto who = wait.park(deadline);
+    const bool gave_up = !node.gone() && family.give_up(node);
+    if (!gave_up) wait_until_gone(node);
+    wait.end();
+    if (gave_up) return outcome(who);
+    family.reset();
+    return {};
+  }
+}
+
+}  // namespace weft::waiting

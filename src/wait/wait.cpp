@@ -1,0 +1,87 @@
+#include "wait/wait.hpp"
+
+#include "base/futex.hpp"
+#include "sched/worker.hpp"
+
+namespace weft::waiting {
+
+using sched::this_worker;
+
+Begun Wait::begin(bool shield) noexcept {
+  sched::check_may_park(sched::carrier());
+  return self_.word.begin_wait(++self_.wait_ticket, shield);
+}
+
+void Wait::own(WaitNode& node) const noexcept {
+  node.fiber = &self_;
+  node.ticket = self_.wait_ticket;
+}
+
+Who Wait::withdraw() noexcept { return self_.word.withdraw(); }
+
+bool Wait::arm(std::int64_t when) noexcept {
+  armed_ = this_worker().queues.timers.arm(self_.timer, when);
+  return armed_;
+}
+
+Who Wait::park(Deadline deadline) noexcept {
+  const auto when = time::nanoseconds(deadline);
+  if (self_.proxy) return park_thread(when);
+  // No memory for the timer counts as no time: the caller gets timed_out.
+  if (deadline != Deadline::never() && (time::now() >= when || !arm(when))) {
+    const auto who = withdraw();
+    return who == Who::withdrawn ? Who::deadline : who;
+  }
+  return park_fiber();
+}
+
+Who Wait::park_fiber() noexcept {
+  for (;;) {
+    this_worker().suspend_current();
+    // Open: woken for nothing. The nodes are still linked, so on it goes.
+    if (const auto who = self_.word.rewait(); who != Who::open) return who;
+  }
+}
+
+// Nobody else ever runs on a thread's stack, so the thread itself commits.
+Who Wait::park_thread(std::int64_t until) noexcept {
+  auto& word = self_.word;
+  for (;;) {
+    if (word.commit() == fiber::Committed::parked) {
+      if (!sched::sleep_as_proxy(self_, until) &&
+          word.claim(self_.wait_ticket, Who::deadline) ==
+              fiber::Claimed::lost) {
+        // A waker was faster: it owns us, and its wake is on the way.
+        (void)sched::sleep_as_proxy(self_, base::kForever);
+      }
+      word.resume(0);
+    }
+    if (const auto who = word.rewait(); who != Who::open) return who;
+  }
+}
+
+void Wait::end() noexcept {
+  if (armed_) self_.timer.heap->disarm(self_.timer);
+  self_.word.end_wait();
+}
+
+Status outcome(Who who) noexcept {
+  switch (who) {
+    case Who::deadline:
+      return Errc::timed_out;
+    case Who::cancelled:
+      return Errc::cancelled;
+    default:
+      return {};
+  }
+}
+
+Status until(Deadline when) noexcept {
+  Wait wait;
+  if (wait.begin(false) == Begun::cancelled) return Errc::cancelled;
+  const auto who = wait.park(when);
+  wait.end();
+  return who == Who::deadline ? Status() : outcome(who);
+}
+
+}  // namespace weft::waiting

@@ -1,0 +1,149 @@
+// wait_list.cpp: the public face of the wait protocol (weft/wait.hpp).
+//
+// Edges
+//   [lock]  unlock() -> lock(), try_lock(): all that was done under the lock.
+
+#include <sched.h>
+
+#include <new>
+
+#include <weft/wait.hpp>
+
+#include "base/atomic.hpp"
+#include "base/check.hpp"
+#include "base/intrusive_list.hpp"
+#include "fiber/wait_node.hpp"
+#include "wait/wait.hpp"
+
+namespace weft {
+
+namespace {
+
+using fiber::WaitNode;
+using List = base::IntrusiveList<WaitNode>;
+static_assert(sizeof(WaitNode) == 48 && sizeof(List) == 16);
+
+WaitNode& node_in(std::byte* place) noexcept {
+  return *std::launder(reinterpret_cast<WaitNode*>(place));
+}
+const WaitNode& node_in(const std::byte* place) noexcept {
+  return *std::launder(reinterpret_cast<const WaitNode*>(place));
+}
+List& list_in(std::byte* place) noexcept {
+  return *std::launder(reinterpret_cast<List*>(place));
+}
+
+}  // namespace
+
+Waiter::Waiter() noexcept { ::new (static_cast<void*>(node_)) WaitNode(); }
+Waiter::~Waiter() {
+  WEFT_CHECK(node_in(node_).gone(),
+             "a wait ended while its waiter was still linked: unpublish() must "
+             "remove it");
+}
+void* Waiter::io() const noexcept { return node_in(node_).slot; }
+WakeReason Waiter::reason() const noexcept {
+  return static_cast<WakeReason>(node_in(node_).reason);
+}
+
+void SpinLock::lock() noexcept {
+  constexpr int kSpins = 64;
+  for (int round = 0; word_.exchange(1, acquire) != 0;) {  // [lock]
+    while (word_.load(relaxed) != 0) {  // only waits; the exchange decides
+      if (++round < kSpins) {
+        pause();
+      } else {
+        ::sched_yield();  // the holder may have lost its CPU
+      }
+    }
+  }
+  auto& here = sched::carrier();
+  if (here.lock_depth < sched::Carrier::kHeldLocks) {
+    here.held[here.lock_depth] = {this, __builtin_return_address(0)};
+  }
+  ++here.lock_depth;
+}
+
+bool SpinLock::try_lock() noexcept {
+  if (word_.exchange(1, acquire) != 0) return false;  // [lock]
+  auto& here = sched::carrier();
+  if (here.lock_depth < sched::Carrier::kHeldLocks) {
+    here.held[here.lock_depth] = {this, __builtin_return_address(0)};
+  }
+  ++here.lock_depth;
+  return true;
+}
+
+void SpinLock::unlock() noexcept {
+  WEFT_CHECK(word_.load(relaxed) != 0, "a spin lock is unlocked that is free");
+  word_.store(0, release);  // [lock]
+  auto& here = sched::carrier();
+  if (--here.lock_depth == 0 && here.deferred != nullptr) {
+    sched::flush_deferred(here);
+  }
+}
+
+WaitList::WaitList() noexcept { ::new (static_cast<void*>(list_)) List(); }
+WaitList::~WaitList() {
+  WEFT_CHECK(empty(), "a WaitList is destroyed while somebody waits in it");
+}
+
+void WaitList::push_back(Waiter& waiter) noexcept {
+  auto& node = node_in(waiter.node_);
+  node.linked();
+  list_in(list_).push_back(node);
+}
+
+void WaitList::remove(Waiter& waiter) noexcept {
+  auto& node = node_in(waiter.node_);
+  if (!List::contains_hook(node)) return;
+  list_in(list_).remove(node);
+  node.unlinked();
+}
+
+bool WaitList::empty() const noexcept {
+  return list_in(const_cast<std::byte*>(list_)).empty();
+}
+
+bool WaitList::wake_one(WakeReason reason) noexcept {
+  // A waiter that lost its claim elsewhere passes the signal on.
+  while (WaitNode* node = list_in(list_).pop_front()) {
+    sched::Fiber* owned = nullptr;
+    const bool won = node->settle(static_cast<fiber::Reason>(reason), owned);
+    if (owned != nullptr) sched::make_runnable(*owned);
+    if (won) return true;
+  }
+  return false;
+}
+
+std::size_t WaitList::wake_all(WakeReason reason) noexcept {
+  std::size_t count = 0;
+  while (wake_one(reason)) ++count;
+  return count;
+}
+
+namespace detail {
+
+Status wait_on(const WaitOps& ops, void* waitable, void* io,
+               Deadline deadline) noexcept {
+  Waiter waiter;
+  node_in(waiter.node_).slot = io;
+  for (;;) {
+    if (ops.try_complete(waitable, waiter)) return {};
+    waiting::Wait wait;
+    if (wait.begin(false) == waiting::Begun::cancelled) return Errc::cancelled;
+    wait.own(node_in(waiter.node_));
+    if (!ops.publish(waitable, waiter)) {
+      (void)wait.withdraw();
+      wait.end();
+      return Errc::closed;
+    }
+    const auto who = wait.park(deadline);
+    ops.unpublish(waitable, waiter);
+    wait.end();
+    if (const auto end = waiting::outcome(who); !end) return end;
+  }
+}
+
+}  // namespace detail
+}  // namespace weft
