@@ -1,0 +1,185 @@
+// task.hpp: the handle of one child and what it returned.
+//
+// A handle watches; the nursery owns. Dropping a Task neither detaches nor
+// waits. Move-only: one holder, so one joiner.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weft/detail/body.hpp"
+#include "weft/fiber.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+class Nursery;
+
+namespace detail {
+
+struct Frame;  // the core's fiber
+
+struct Ended {
+  Outcome outcome = Outcome::none;
+  void* storage = nullptr;
+};
+
+Status await_end(Frame* frame, Deadline deadline) noexcept;
+Ended look_at_end(Frame* frame) noexcept;  // outcome none: not yet
+void release_emptied(Frame* frame) noexcept;  // the result was taken
+
+// What join() does with an exception: files built without exceptions get
+// panicked, and functions of their own (see result.hpp).
+struct Rethrows {
+  [[noreturn]] static Error exception(Frame* frame);  // and releases
+  [[noreturn]] static Error exception(Nursery& nursery);
+};
+struct Panics {
+  static Error exception(Frame* frame) noexcept;
+  static Error exception(Nursery& nursery) noexcept;
+};
+#if defined(__cpp_exceptions)
+using OnException = Rethrows;
+#else
+using OnException = Panics;
+#endif
+
+}  // namespace detail
+
+class AnyTask {  // what all Task<T> can do
+ public:
+  AnyTask() = default;  // empty
+  AnyTask(AnyTask&& other) noexcept
+      : frame_(std::exchange(other.frame_, nullptr)),
+        refused_(std::exchange(other.refused_, Error(Errc::invalid))) {}
+  AnyTask& operator=(AnyTask&& other) noexcept {
+    AnyTask old(std::move(*this));
+    frame_ = std::exchange(other.frame_, nullptr);
+    refused_ = std::exchange(other.refused_, Error(Errc::invalid));
+    return *this;
+  }
+  ~AnyTask() {
+    if (frame_ != nullptr) drop();
+  }
+
+  // False: empty, already joined, or never started.
+  explicit operator bool() const noexcept { return frame_ != nullptr; }
+
+  FiberId id() const noexcept;  // 0 if empty
+  std::string_view name() const noexcept;
+  FiberState state() const noexcept;  // completed if empty
+  bool done() const noexcept;         // has it ended, or never started?
+
+  // Cancels this child alone: its waits fail with cancelled from now on, and a
+  // body that has not started never does. That is no failure of the nursery.
+  void cancel() noexcept;
+
+  // Waits for the end without taking the result.
+  //
+  //   Suspends:  until the child has ended. Always a cancel point.
+  //   Errors:    cancelled, timed_out; invalid (empty handle, or oneself); what
+  //              refused the spawn.
+  //   Callers:   the holder of the handle, fiber or thread.
+  Status wait(Deadline deadline = Deadline::never()) noexcept;
+
+ protected:
+  friend class Nursery;
+  explicit AnyTask(detail::Frame* frame) noexcept : frame_(frame) {}
+  explicit AnyTask(Error refused) noexcept : refused_(refused) {}
+
+  void drop() noexcept;
+
+  template <typename T, typename OnException>
+  Result<T> take() {
+    const auto ended = detail::look_at_end(frame_);
+    detail::Frame* frame = std::exchange(frame_, nullptr);
+    switch (ended.outcome) {
+      case detail::Outcome::exception:
+        return OnException::exception(frame);
+      case detail::Outcome::error: {
+        const Error error = *static_cast<Error*>(ended.storage);
+        detail::release_emptied(frame);
+        return error;
+      }
+      default:
+        break;
+    }
+    if constexpr (std::is_void_v<T>) {
+      detail::release_emptied(frame);
+      return {};
+    } else {
+      struct Release {
+        detail::Frame* frame;
+        ~Release() { detail::release_emptied(frame); }
+      } release_after{frame};
+      return detail::Slot<T>::take(ended.storage);
+    }
+  }
+
+  detail::Frame* frame_ = nullptr;
+  Error refused_{Errc::invalid};  // why there is no frame
+};
+
+template <typename T = void>
+class [[nodiscard(
+    "the value this fiber returns would be lost: join it, or let the body "
+    "return void")]] Task : public AnyTask {
+ public:
+  Task() = default;
+
+  // Takes the result; the handle is empty afterwards.
+  //
+  //   Suspends:  until the child has ended; always a cancel point. A child
+  //              that has not started runs right here, on this stack, if the
+  //              deadline is never().
+  //   Errors:    the child's; cancelled, timed_out (the caller's: the child
+  //              goes on, join again); invalid (empty handle, or oneself);
+  //              what refused the spawn. Rethrows an exception; in a client
+  //              built with -fno-exceptions: panicked.
+  //   Ordering:  everything the child did is visible afterwards.
+  //   Callers:   the holder of the handle, fiber or thread.
+  template <typename OnException = detail::OnException>
+  Result<T> join(Deadline deadline = Deadline::never()) {
+    if (Status end = wait(deadline); !end) return end.error();
+    return this->template take<T, OnException>();
+  }
+
+  // The same, but fails with would_block rather than suspend. Not a cancel
+  // point.
+  template <typename OnException = detail::OnException>
+  Result<T> try_join() {
+    if (frame_ == nullptr) return refused_;
+    if (!done()) return Errc::would_block;
+    return this->template take<T, OnException>();
+  }
+
+ private:
+  friend class Nursery;
+  using AnyTask::AnyTask;
+};
+
+template <>
+class Task<void> : public AnyTask {  // may be dropped: the nursery reports
+ public:
+  Task() = default;
+
+  template <typename OnException = detail::OnException>
+  Status join(Deadline deadline = Deadline::never()) {
+    if (Status end = wait(deadline); !end) return end.error();
+    return this->template take<void, OnException>();
+  }
+  template <typename OnException = detail::OnException>
+  Status try_join() {
+    if (frame_ == nullptr) return refused_;
+    if (!done()) return Errc::would_block;
+    return this->template take<void, OnException>();
+  }
+
+ private:
+  friend class Nursery;
+  using AnyTask::AnyTask;
+};
+
+}  // namespace weft

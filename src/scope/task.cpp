@@ -1,0 +1,104 @@
+#include <weft/task.hpp>
+
+#include <utility>
+
+#include "fiber/fiber.hpp"
+#include "sched/scheduler.hpp"
+#include "wait/wait.hpp"
+
+namespace weft {
+
+namespace {
+
+using fiber::Fiber;
+using fiber::State;
+
+Fiber& fiber_of(detail::Frame* frame) noexcept {
+  return *reinterpret_cast<Fiber*>(frame);
+}
+
+}  // namespace
+
+FiberId AnyTask::id() const noexcept {
+  if (frame_ == nullptr) return {};
+  return {fiber_of(frame_).id.load(relaxed)};  // ours: it does not change
+}
+
+std::string_view AnyTask::name() const noexcept {
+  // The fiber frees its name at its end: only before that is it ours to read.
+  if (frame_ == nullptr || done()) return {};
+  return fiber_of(frame_).name();
+}
+
+FiberState AnyTask::state() const noexcept {
+  if (frame_ == nullptr) return FiberState::completed;
+  Fiber& fiber = fiber_of(frame_);
+  switch (fiber.word.state_now()) {
+    case State::free:
+    case State::reserved:
+    case State::fresh:
+    case State::queued:
+      return FiberState::ready;
+    case State::running:
+    case State::parking:
+      return FiberState::running;
+    case State::parked:
+    case State::hosting:
+      return FiberState::parked;
+    case State::done:
+      break;
+  }
+  return done() && fiber.skip_body ? FiberState::cancelled
+                                   : FiberState::completed;
+}
+
+bool AnyTask::done() const noexcept {
+  return frame_ == nullptr || fiber_of(frame_).join.is_done();
+}
+
+void AnyTask::cancel() noexcept {
+  if (frame_ == nullptr) return;
+  Fiber& fiber = fiber_of(frame_);
+  if (fiber.word.cancel() == fiber::Unparked::owns) {
+    sched::make_runnable(fiber);
+  }
+}
+
+Status AnyTask::wait(Deadline deadline) noexcept {
+  if (frame_ == nullptr) return refused_;
+  return waiting::for_end(fiber_of(frame_), deadline);
+}
+
+void AnyTask::drop() noexcept {
+  Fiber& fiber = fiber_of(std::exchange(frame_, nullptr));
+  if (fiber.join.drop()) sched::Scheduler::of(fiber).reclaim(fiber);
+}
+
+namespace detail {
+
+Ended look_at_end(Frame* frame) noexcept {
+  Fiber& fiber = fiber_of(frame);
+  return {fiber.outcome, fiber.storage.bytes};
+}
+
+void release_emptied(Frame* frame) noexcept {
+  Fiber& fiber = fiber_of(frame);
+  fiber.outcome = Outcome::none;
+  sched::Scheduler::of(fiber).reclaim(fiber);
+}
+
+Error Rethrows::exception(Frame* frame) {
+  Fiber& fiber = fiber_of(frame);
+  auto exception = fiber.exception();
+  sched::Scheduler::of(fiber).reclaim(fiber);
+  std::rethrow_exception(std::move(exception));
+}
+
+Error Panics::exception(Frame* frame) noexcept {
+  Fiber& fiber = fiber_of(frame);
+  sched::Scheduler::of(fiber).reclaim(fiber);
+  return Errc::panicked;
+}
+
+}  // namespace detail
+}  // namespace weft
