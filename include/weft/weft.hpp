@@ -1,0 +1,21 @@
+// weft.hpp: everything, in reading order.
+//
+// Contract of every suspending call, unless its comment says otherwise:
+//   Suspends:  the fiber; a plain thread blocks. Always a cancel point.
+//   Errors:    cancelled, timed_out. After an error nothing has happened.
+//   Ordering:  what was done before the call that ends the wait is visible.
+//   Callers:   any fiber or thread, any number at once.
+// try_x never suspends and is not a cancel point. Misuse prints what happened
+// and the state of the runtime, then aborts.
+#pragma once
+
+// clang-format off
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+#include "weft/config.hpp"
+#include "weft/runtime.hpp"
+#include "weft/fiber.hpp"
+#include "weft/task.hpp"
+#include "weft/nursery.hpp"
+#include "weft/wait.hpp"
+// clang-format on
