@@ -13,11 +13,16 @@
 //
 // Where the kernel refuses membarrier, under ThreadSanitizer and in the model
 // build, light_store() is a seq_cst store and heavy_barrier() does nothing.
+//
+// Invariant
+//   A1  membarrier_registered is set only if membarrier works, and then every
+//       heavy_barrier(), also one before, was a real one. So a hot side that
+//       reads a stale false pays more and is still right.
 #pragma once
 
 #include "base/atomic.hpp"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(WEFT_MODEL)
 #define WEFT_SYMMETRIC 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -27,33 +32,35 @@
 
 namespace weft::base {
 
-#if defined(WEFT_SYMMETRIC) || defined(WEFT_MODEL)
+#if defined(WEFT_SYMMETRIC)
 
-template <typename T>
-void light_store(Atomic<T>& word, T value) noexcept {
-  word.store(value, seq_cst);  // the pair of the caller's edge
-}
+inline bool membarrier_works() noexcept { return false; }
 inline void heavy_barrier() noexcept {}
 
 #else
 
-// Decided once, before the first thread of the first runtime starts.
-bool membarrier_works() noexcept;
+// Set once, before main(), and never again.
+extern Atomic<bool> membarrier_registered;
 
-// Any thread: the hot side's store.
-template <typename T>
-void light_store(Atomic<T>& word, T value) noexcept {
-  if (membarrier_works()) [[likely]] {
-    word.store(value, release);  // the pair of the caller's edge
-    asm volatile("" ::: "memory");  // the compiler keeps the order as well
-  } else {
-    word.store(value, seq_cst);  // the pair of the caller's edge
-  }
+// Any thread. One plain load.
+inline bool membarrier_works() noexcept {
+  return membarrier_registered.load(relaxed);  // A1
 }
 
 // Any thread: between the rare side's store and its loads.
 void heavy_barrier() noexcept;
 
 #endif
+
+// Any thread: the hot side's store.
+template <typename T>
+void light_store(Atomic<T>& word, T value) noexcept {
+  if (membarrier_works()) [[likely]] {
+    word.store(value, release);     // the pair of the caller's edge
+    asm volatile("" ::: "memory");  // the compiler keeps the order as well
+  } else {
+    word.store(value, seq_cst);  // the pair of the caller's edge
+  }
+}
 
 }  // namespace weft::base

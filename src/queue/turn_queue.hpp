@@ -1,0 +1,174 @@
+// turn_queue.hpp: the fibers of one worker that yielded, each in its turn.
+//
+// A FIFO for its owner at the price of plain stores. Others come only when the
+// owner is stuck in one fiber: a raid takes the oldest ones away.
+//
+//   busy_   raided_    who is inside
+//   -----   -------    ---------------------------------------------------
+//   false   false      nobody
+//   true    false      the owner
+//   false   true       a raider, or nobody: it gives up soon
+//   true    true       who was first; the owner steps back, the raider waits
+//                      a little
+//
+// Invariants
+//   T1  head_, tail_ and the slots belong to who is inside.
+//   T2  size_ grows by the owner alone: an owner that reads zero is right.
+//   T3  tail_ and the slots are written by the owner alone: it may read them
+//       from outside.
+//
+// Edges
+//   [enter]  The owner writes busy_, then reads raided_; a raider writes
+//            raided_, then reads busy_. One of them sees the other. The owner's
+//            write is a light one, the raider pays for both.
+//   [busy]   leave() busy_ -> raid() busy_: the raider sees the owner's queue.
+//   [raid]   raid() raided_ -> enter() and the next raid(): what it left.
+//   [hungry] push_back() size_, then the owner reads who is idle || a worker
+//            writes that it is, heavy_barrier(), then size_hint().
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/asymmetric.hpp"
+#include "base/atomic.hpp"
+
+namespace weft::queue {
+
+template <typename T, std::size_t Capacity = 256>
+class TurnQueue {
+  static_assert(std::has_single_bit(Capacity), "slots are found by masking");
+
+ public:
+  TurnQueue() = default;
+  TurnQueue(const TurnQueue&) = delete;
+  TurnQueue& operator=(const TurnQueue&) = delete;
+
+  // Owner only. False if full: the caller overflows to GlobalQueue.
+  [[nodiscard]] bool push_back(T* item) noexcept {
+    enter();
+    const bool room = tail_ - head_ < Capacity;
+    if (room) {
+      slots_[tail_++ & (Capacity - 1)] = item;
+      base::light_store(size_, tail_ - head_);  // T2 [hungry]
+    }
+    leave();
+    return room;
+  }
+
+  // Owner only. The newest item, or nullptr.
+  [[nodiscard]] T* pop_back() noexcept {
+    if (size_.load(relaxed) == 0) return nullptr;  // T2
+    enter();
+    T* item = nullptr;
+    if (tail_ != head_) {
+      item = slots_[--tail_ & (Capacity - 1)];
+      size_.store(tail_ - head_, relaxed);  // T2
+    }
+    leave();
+    return item;
+  }
+
+  // Owner only. What pop_back() would return, unless a raid comes first.
+  [[nodiscard]] T* back() const noexcept {
+    if (size_.load(relaxed) == 0) return nullptr;  // T2
+    return slots_[(tail_ - 1) & (Capacity - 1)];   // T3
+  }
+
+  // Owner only. Takes at most `max` of the oldest items, oldest first, and
+  // says how many.
+  [[nodiscard]] std::size_t pop_oldest(T** out, std::size_t max) noexcept {
+    enter();
+    const auto count = take(out, max);
+    leave();
+    return count;
+  }
+
+  // Owner only. The oldest item, or nullptr.
+  [[nodiscard]] T* pop_front() noexcept {
+    if (size_.load(relaxed) == 0) return nullptr;  // T2
+    enter();
+    T* item = nullptr;
+    if (tail_ != head_) {
+      item = slots_[head_++ & (Capacity - 1)];
+      size_.store(tail_ - head_, relaxed);  // T2
+    }
+    leave();
+    return item;
+  }
+
+  // Any thread but the owner. Takes at most `max` of the oldest items, oldest
+  // first, and says how many. 0 also if the owner or another raider is inside:
+  // then the queue is not stuck.
+  [[nodiscard]] std::size_t raid(T** out, std::size_t max) noexcept {
+    if (size_.load(relaxed) == 0) return 0;         // nothing to disturb for
+    if (raided_.exchange(true, seq_cst)) return 0;  // [enter] [raid]
+    base::heavy_barrier();
+    const auto count = owner_is_out() ? take(out, max) : 0;
+    raided_.store(false, release);  // [raid]
+    return count;
+  }
+
+  // Any thread. How many wait; a worker about to sleep asks after announcing
+  // that and a heavy barrier.
+  [[nodiscard]] std::size_t size_hint() const noexcept {
+    return size_.load(seq_cst);  // [hungry]
+  }
+
+  static constexpr std::size_t capacity() noexcept { return Capacity; }
+
+ private:
+  static constexpr int kPatience = 128;  // rounds; a visit takes nanoseconds
+
+  // Inside only.
+  std::size_t take(T** out, std::size_t max) noexcept {
+    const auto count = std::min<std::size_t>(max, tail_ - head_);
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = slots_[head_++ & (Capacity - 1)];
+    }
+    size_.store(tail_ - head_, relaxed);  // T1
+    return count;
+  }
+
+  void enter() noexcept {
+    for (;;) {
+      base::light_store(busy_, true);      // [enter]
+      if (!raided_.load(seq_cst)) return;  // [enter] [raid]
+      leave();
+      // Only waits; the next round decides. A raider may have lost its CPU.
+      for (int i = 0; raided_.load(relaxed); ++i) {
+        if (i < kPatience) {
+          pause();
+        } else {
+          ::sched_yield();
+        }
+      }
+    }
+  }
+
+  void leave() noexcept {
+    busy_.store(false, release);  // [busy]
+  }
+
+  bool owner_is_out() const noexcept {
+    for (int i = 0; i < kPatience; ++i) {
+      if (!busy_.load(seq_cst)) return true;  // [enter] [busy]
+      pause();
+    }
+    return false;
+  }
+
+  Atomic<bool> busy_{false};
+  std::uint32_t head_ = 0;         // T1
+  std::uint32_t tail_ = 0;         // T1
+  Atomic<std::uint32_t> size_{0};  // T2
+  alignas(kCacheLine) Atomic<bool> raided_{false};
+  alignas(kCacheLine) std::array<T*, Capacity> slots_{};  // T1
+};
+
+}  // namespace weft::queue

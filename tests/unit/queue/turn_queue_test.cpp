@@ -1,0 +1,73 @@
+#include "queue/turn_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+
+namespace weft::queue {
+namespace {
+
+TEST(TurnQueue, GivesItemsInTheOrderPushed) {
+  TurnQueue<int, 4> queue;
+  std::array<int, 3> items{};
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  EXPECT_EQ(queue.size_hint(), 3u);
+  for (auto& item : items) EXPECT_EQ(queue.pop_front(), &item);
+  EXPECT_EQ(queue.pop_front(), nullptr);
+}
+
+TEST(TurnQueue, RefusesWhenFullAndAcceptsAfterAPop) {
+  TurnQueue<int, 4> queue;
+  std::array<int, 5> items{};
+  for (std::size_t i = 0; i < 4; ++i) ASSERT_TRUE(queue.push_back(&items[i]));
+  EXPECT_FALSE(queue.push_back(&items[4]));
+  EXPECT_EQ(queue.pop_front(), &items[0]);
+  EXPECT_TRUE(queue.push_back(&items[4]));
+}
+
+TEST(TurnQueue, KeepsOrderOverManyLaps) {
+  TurnQueue<int, 4> queue;
+  std::array<int, 3> items{};
+  for (int lap = 0; lap < 1000; ++lap) {
+    for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+    for (auto& item : items) ASSERT_EQ(queue.pop_front(), &item);
+  }
+  EXPECT_EQ(queue.size_hint(), 0u);
+}
+
+TEST(TurnQueue, ARaidTakesTheOldestUpToItsLimit) {
+  TurnQueue<int, 8> queue;
+  std::array<int, 6> items{};
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  std::array<int*, 8> loot{};
+  std::size_t count = 0;
+  std::thread([&] { count = queue.raid(loot.data(), 3); }).join();
+  ASSERT_EQ(count, 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(loot[i], &items[i]);
+  EXPECT_EQ(queue.size_hint(), 3u);
+  for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(queue.pop_front(), &items[i]);
+}
+
+TEST(TurnQueue, ARaidTakesAllIfItMay) {
+  TurnQueue<int, 8> queue;
+  std::array<int, 6> items{};
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  std::array<int*, 8> loot{};
+  std::size_t count = 0;
+  std::thread([&] { count = queue.raid(loot.data(), loot.size()); }).join();
+  EXPECT_EQ(count, 6u);
+  EXPECT_EQ(queue.size_hint(), 0u);
+  EXPECT_EQ(queue.pop_front(), nullptr);
+  EXPECT_TRUE(queue.push_back(&items[0]));
+  EXPECT_EQ(queue.pop_front(), &items[0]);
+}
+
+TEST(TurnQueue, ARaidOfAnEmptyQueueTakesNothing) {
+  TurnQueue<int, 8> queue;
+  std::array<int*, 8> loot{};
+  EXPECT_EQ(queue.raid(loot.data(), loot.size()), 0u);
+}
+
+}  // namespace
+}  // namespace weft::queue

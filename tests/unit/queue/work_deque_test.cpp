@@ -1,0 +1,90 @@
+#include "queue/work_deque.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace weft::queue {
+namespace {
+
+struct Task {};
+
+TEST(WorkDeque, OwnerPopsNewestThiefStealsOldest) {
+  WorkDeque<Task, 4> deque;
+  Task a, b, c;
+  ASSERT_TRUE(deque.push(&a) && deque.push(&b) && deque.push(&c));
+  EXPECT_EQ(deque.steal().task, &a);
+  EXPECT_EQ(deque.pop(), &c);
+  EXPECT_EQ(deque.pop(), &b);
+  EXPECT_EQ(deque.pop(), nullptr);
+}
+
+TEST(WorkDeque, StartsEmpty) {
+  WorkDeque<Task, 4> deque;
+  EXPECT_TRUE(deque.maybe_empty());
+  EXPECT_EQ(deque.size_hint(), 0u);
+  EXPECT_EQ(deque.pop(), nullptr);
+  EXPECT_EQ(deque.peek(), nullptr);
+  const auto stolen = deque.steal();
+  EXPECT_EQ(stolen.task, nullptr);
+  EXPECT_FALSE(stolen.lost_race);
+}
+
+TEST(WorkDeque, RefusesWhenFullAndAcceptsAfterASteal) {
+  WorkDeque<Task, 4> deque;
+  std::array<Task, 5> tasks;
+  for (std::size_t i = 0; i < 4; ++i) ASSERT_TRUE(deque.push(&tasks[i]));
+  EXPECT_FALSE(deque.push(&tasks[4]));
+  EXPECT_EQ(deque.steal().task, &tasks[0]);
+  EXPECT_TRUE(deque.push(&tasks[4]));
+  EXPECT_FALSE(deque.push(&tasks[0]));
+}
+
+TEST(WorkDeque, PeekShowsWhatPopReturns) {
+  WorkDeque<Task, 4> deque;
+  Task a, b;
+  ASSERT_TRUE(deque.push(&a) && deque.push(&b));
+  EXPECT_EQ(deque.peek(), &b);
+  EXPECT_EQ(deque.pop(), &b);
+  EXPECT_EQ(deque.peek(), &a);
+  EXPECT_EQ(deque.steal().task, &a);
+  EXPECT_EQ(deque.peek(), nullptr);
+}
+
+TEST(WorkDeque, IsEmptyOnlyWithoutStealableTasks) {
+  WorkDeque<Task, 4> deque;
+  Task a;
+  ASSERT_TRUE(deque.push(&a));
+  EXPECT_FALSE(deque.maybe_empty());
+  EXPECT_EQ(deque.size_hint(), 1u);
+  EXPECT_EQ(deque.pop(), &a);
+  EXPECT_TRUE(deque.maybe_empty());
+}
+
+TEST(WorkDeque, KeepsOrderOverManyLaps) {
+  WorkDeque<std::size_t, 8> deque;
+  std::array<std::size_t, 5> tasks{0, 1, 2, 3, 4};
+  for (int lap = 0; lap < 100; ++lap) {
+    for (auto& task : tasks) ASSERT_TRUE(deque.push(&task));
+    EXPECT_EQ(deque.steal().task, &tasks[0]);
+    EXPECT_EQ(deque.steal().task, &tasks[1]);
+    EXPECT_EQ(deque.pop(), &tasks[4]);
+    EXPECT_EQ(deque.pop(), &tasks[3]);
+    EXPECT_EQ(deque.pop(), &tasks[2]);
+    ASSERT_EQ(deque.pop(), nullptr);
+  }
+}
+
+TEST(WorkDeque, GivesTheLastTaskToOnlyOneSide) {
+  WorkDeque<Task, 2> deque;
+  Task a;
+  ASSERT_TRUE(deque.push(&a));
+  EXPECT_EQ(deque.steal().task, &a);
+  EXPECT_EQ(deque.pop(), nullptr);
+  ASSERT_TRUE(deque.push(&a));
+  EXPECT_EQ(deque.pop(), &a);
+  EXPECT_EQ(deque.steal().task, nullptr);
+}
+
+}  // namespace
+}  // namespace weft::queue
