@@ -330,7 +330,7 @@ class ControlWord {
     return s >= State::fresh && s <= State::hosting;
   }
 
-  std::uint64_t move(State from, State to, unsigned owner) noexcept {
+  std::uint64_t move([[maybe_unused]] State from, State to, unsigned owner) noexcept {
     auto w = word_.load(relaxed);  // the exchange decides
     for (;;) {
       WEFT_ASSERT(state(w) == from, "C3");

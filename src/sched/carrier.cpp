@@ -64,8 +64,7 @@ struct PlainThread {
 
 }  // namespace
 
-Carrier& carrier() noexcept {
-  if (Carrier* here = carrier_or_null()) [[likely]] return *here;
+Carrier& adopt_plain_thread() noexcept {
   thread_local PlainThread thread;
   return thread.carrier;
 }
@@ -101,17 +100,16 @@ void flush_deferred(Carrier& here) noexcept {
   Scheduler::enqueue_list(list);
 }
 
-void check_may_park(const Carrier& here) noexcept {
-  if (here.lock_depth == 0) [[likely]] return;
+void die_under_lock(const Carrier& here) noexcept {
   for (std::uint32_t i = 0; i < here.lock_depth && i < Carrier::kHeldLocks;
        ++i) {
     std::fprintf(stderr, "weft: holds spin lock %p, locked at %p\n",
                  here.held[i].lock, here.held[i].site);
   }
-  WEFT_CHECK(false,
-             "PARK-UNDER-LOCK: a fiber may not wait while it holds %u spin "
-             "lock(s)",
-             here.lock_depth);
+  base::die(__FILE__, __LINE__,
+            "PARK-UNDER-LOCK: a fiber may not wait while it holds %u spin "
+            "lock(s)",
+            here.lock_depth);
 }
 
 bool sleep_as_proxy(Fiber& proxy, std::int64_t until) noexcept {

@@ -57,8 +57,14 @@ inline Carrier* carrier_or_null() noexcept {
   return carrier;
 }
 
-// Any thread. Gives a plain thread its carrier and proxy fiber.
-Carrier& carrier() noexcept;
+// A plain thread's first use: gives it its carrier and proxy fiber.
+Carrier& adopt_plain_thread() noexcept;
+
+// Any thread.
+inline Carrier& carrier() noexcept {
+  if (Carrier* here = carrier_or_null()) [[likely]] return *here;
+  return adopt_plain_thread();
+}
 
 inline Worker* worker_or_null() noexcept {
   Carrier* here = carrier_or_null();
@@ -70,8 +76,11 @@ inline Worker* worker_or_null() noexcept {
 void make_runnable(Fiber& owned) noexcept;
 // Any thread, lock depth zero.
 void flush_deferred(Carrier& here) noexcept;
-// Dies with PARK-UNDER-LOCK and the locks held, unless the depth is zero.
-void check_may_park(const Carrier& here) noexcept;
+// Dies with PARK-UNDER-LOCK and the locks held.
+[[noreturn]] void die_under_lock(const Carrier& here) noexcept;
+inline void check_may_park(const Carrier& here) noexcept {
+  if (here.lock_depth != 0) [[unlikely]] die_under_lock(here);
+}
 
 // The proxy of a plain thread sleeps until somebody made it runnable, at most
 // until `until`. True: it was.

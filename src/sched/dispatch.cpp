@@ -27,8 +27,57 @@ Fiber* Worker::pick(stack::Stack* reuse) noexcept {
     return nullptr;
   }
   if (Fiber* fiber = take_next_up(reuse)) return fiber;
-  if (Fiber* fiber = queues.deque.pop()) return ready(fiber, reuse);
+  if (Fiber* fiber = pop_newest()) return ready(fiber, reuse);
   return queues.turns.pop_front();
+}
+
+// The newest fiber that this worker queued for itself.
+Fiber* Worker::pop_newest() noexcept {
+  if (scheduler_.idle.hungry()) [[unlikely]] {
+    expose();
+    return queues.deque.pop();
+  }
+  if (Fiber* fiber = queues.recent.pop_back()) return fiber;
+  return refill();
+}
+
+// Nobody is hungry: takes a part of the deque back to itself.
+Fiber* Worker::refill() noexcept {
+  constexpr std::size_t kBatch = 64;
+  Fiber* batch[kBatch];
+  const auto count = queues.deque.pop_batch(batch, kBatch);
+  if (count == 0) return queues.deque.pop();
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    (void)queues.recent.push_back(batch[i]);  // it was empty: there is room
+  }
+  return batch[count - 1];
+}
+
+// Somebody is hungry: what this worker kept to itself goes to the deque.
+void Worker::expose() noexcept {
+  while (queues.recent.size_hint() != 0) spill();
+}
+
+// The older half of the private queue, oldest first, to the deque, or to the
+// global queue if that is full too.
+void Worker::spill() noexcept {
+  constexpr std::size_t kBatch = Queues::kRecentSlots / 2;
+  Fiber* batch[kBatch];
+  const auto count = queues.recent.pop_oldest(batch, kBatch);
+  if (queues.deque.push_batch(batch, count)) return;
+  for (std::size_t i = 0; i < count; ++i) scheduler_.global.push(batch[i]);
+}
+
+void Worker::push_local(Fiber& fiber) noexcept {
+  if (queues.recent.push_back(&fiber)) [[likely]] return;
+  spill();
+  (void)queues.recent.push_back(&fiber);  // there is room now
+}
+
+void Worker::notify_local() noexcept {
+  if (!scheduler_.idle.hungry()) [[likely]] return;
+  expose();
+  scheduler_.notify();
 }
 
 Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
@@ -73,20 +122,21 @@ void Worker::leave(context::Context& here, context::Ground ground, bool ends,
   if (leaving_ != nullptr) flush_leaves();
   if (next_up_ != nullptr && to != nullptr) [[unlikely]] {
     push_local(*std::exchange(next_up_, nullptr));  // not behind `to`
-    scheduler_.notify();
+    notify_local();
   }
   current = to;
+  context::Context* there = &loop_context_;
   if (to != nullptr) {
     *exceptions_ = to->exceptions;
     counters.dispatched.add();
     context::leave_stack(ground, ground_of(*to->stack), ends);
-    weft_switch_context(&here, &to->context);
+    there = &to->context;
   } else {
     *exceptions_ = {};
     context::leave_stack(ground, {&loop_handle_, thread_low_, thread_size_},
                          ends);
-    weft_switch_context(&here, &loop_context_);
   }
+  weft_switch_context(&here, there);  // the only call: see switch_x86_64.S
 }
 
 // First thing after each switch, on the stack that it went to.

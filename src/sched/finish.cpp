@@ -87,8 +87,8 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 }
 
 bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
-  if (queues.deque.peek() != &child || !can_host(joiner, child)) return false;
-  Fiber* const taken = queues.deque.pop();
+  if (peek_newest() != &child || !can_host(joiner, child)) return false;
+  Fiber* const taken = pop_newest();
   if (taken != &child) {  // a thief had it
     if (taken != nullptr) put_back(*taken);
     return false;
@@ -99,7 +99,7 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
 }
 
 bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
-  Fiber* const taken = queues.deque.pop();
+  Fiber* const taken = pop_newest();
   if (taken == nullptr) return false;
   if (taken->word.state_now() != fiber::State::fresh ||
       taken->family != &family || !can_host(joiner, *taken)) {
@@ -118,7 +118,7 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
 // seen it.
 void Worker::put_back(Fiber& fiber) noexcept {
   push_local(fiber);
-  scheduler_.notify();
+  notify_local();
 }
 
 // The child's whole life, as a call on the joiner's stack.

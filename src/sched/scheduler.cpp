@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "base/futex.hpp"
 #include "time/clock.hpp"
 
@@ -42,7 +43,17 @@ Scheduler::Scheduler(const Config& config)
       config_(config),
       default_stack_(stacks.default_size()) {}
 
-Scheduler::~Scheduler() { stop(); }
+Scheduler::~Scheduler() {
+  stop();
+  std::size_t held = 0;
+  frames.for_each([&held](Fiber& fiber) {
+    if (fiber.word.state_now() != fiber::State::free) ++held;
+  });
+  WEFT_CHECK(held == 0,
+             "%zu tasks outlive their runtime: join or destroy every Task "
+             "before its Runtime",
+             held);
+}
 
 Status Scheduler::start() noexcept {
   if (!global.init(config_.global_queue)) return Error::out_of(Resource::memory);
@@ -180,7 +191,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
   Worker* const here = own_worker();
   if (here != nullptr && config_.spawn == SpawnPolicy::local) [[likely]] {
     here->push_local(fiber);
-    notify();
+    here->notify_local();
     return;
   }
   Worker* place =
@@ -195,7 +206,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
 
 void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
   Worker* here = worker_or_null();
-  Scheduler* pushed = nullptr;
+  bool pushed = false;
   for (Fiber* fiber = newest_first; fiber != nullptr;) {
     Fiber* const rest = fiber->next;
     Scheduler& home = of(*fiber);
@@ -203,13 +214,13 @@ void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
       // Newest first into a LIFO: the oldest wake runs first. One notify: the
       // searcher that finds more rouses the next (S4).
       here->push_local(*fiber);
-      pushed = &home;
+      pushed = true;
     } else {
       home.enqueue(*fiber);
     }
     fiber = rest;
   }
-  if (pushed != nullptr) pushed->notify();
+  if (pushed) here->notify_local();
 }
 
 Worker* Scheduler::place_for_outsider() noexcept {
@@ -255,12 +266,13 @@ void Scheduler::dump(std::FILE* out) const noexcept {
   for (const auto& worker : workers) {
     const auto& q = worker->queues;
     std::fprintf(out,
-                 "  worker %u: wake word %u, deque %zu, turns %zu, inbox %zu, "
+                 "  worker %u: wake word %u, recent %zu, deque %zu, turns %zu, "
+                 "inbox %zu, "
                  "pinned %s, heartbeat %llu, dispatched %llu, next deadline "
                  "%lld\n",
                  worker->index(),
                  static_cast<unsigned>(worker->wake.load(relaxed)),
-                 q.deque.size_hint(), q.turns.size_hint(), q.inbox.size_hint(),
+                 q.recent.size_hint(), q.deque.size_hint(), q.turns.size_hint(), q.inbox.size_hint(),
                  q.pinned.is_empty() ? "none" : "some",
                  static_cast<unsigned long long>(worker->heartbeat()),
                  static_cast<unsigned long long>(

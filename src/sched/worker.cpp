@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/asymmetric.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 #include "time/clock.hpp"
@@ -82,14 +83,14 @@ Fiber* Worker::look() noexcept {
   }
   if (Fiber* fiber = take_next_up(nullptr)) return fiber;
   if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
-  if (Fiber* fiber = queues.deque.pop()) return ready(fiber, nullptr);
+  if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   if (Fiber* fiber = queues.turns.pop_front()) return fiber;
   if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
   if (Fiber* fiber = scheduler_.global.take().item) {
     return ready(fiber, nullptr);
   }
   if (poll_timers(*this, time::now()) != 0) {
-    if (Fiber* fiber = queues.deque.pop()) return ready(fiber, nullptr);
+    if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   }
   return nullptr;
 }
@@ -100,8 +101,8 @@ Fiber* Worker::look_fairly() noexcept {
   until_fair_ = kFairInterval;
   watch_timers();
   if (Fiber* fiber = std::exchange(next_up_, nullptr)) {
-    push_local(*fiber);  // visible to others while another goes first
-    scheduler_.notify();
+    push_local(*fiber);  // while another goes first
+    notify_local();
   }
   if (Fiber* fiber = scheduler_.global.take().item) {
     return ready(fiber, nullptr);
@@ -177,15 +178,28 @@ Fiber* Worker::search() noexcept {
   return take_over_stale();
 }
 
+// The oldest fiber of the victim to run, and a few more to keep busy with: of
+// short ones a single steal would cost more than it brings.
 Fiber* Worker::steal_from(Worker& victim) noexcept {
-  for (;;) {
-    const auto stolen = victim.queues.deque.steal();
-    if (stolen.task != nullptr) {
-      counters.stolen.add();
-      return ready(stolen.task, nullptr);
+  constexpr std::size_t kMost = 16;
+  auto& deque = victim.queues.deque;
+  Fiber* first = nullptr;
+  for (std::size_t wanted = std::min(deque.size_hint() / 2 + 1, kMost);
+       wanted > 0;) {
+    const auto stolen = deque.steal();
+    if (stolen.task == nullptr) {
+      if (stolen.lost_race) continue;
+      break;
     }
-    if (!stolen.lost_race) return nullptr;
+    counters.stolen.add();
+    --wanted;
+    if (first == nullptr) {
+      first = stolen.task;
+    } else {
+      push_local(*stolen.task);
+    }
   }
+  return first == nullptr ? nullptr : ready(first, nullptr);
 }
 
 void Worker::note_heartbeats() noexcept {
@@ -207,13 +221,16 @@ Fiber* Worker::take_over_stale() noexcept {
       return ready(fiber, nullptr);
     }
     Fiber* raided[kAtOnce];
-    const auto count = other->queues.turns.raid(raided, kAtOnce);
+    auto count = other->queues.turns.raid(raided, kAtOnce);
     for (std::size_t i = count; i-- > 0;) {
       raided[i]->word.yielded();
       push_local(*raided[i]);
-      counters.stolen.add();
     }
-    if (Fiber* fiber = queues.deque.pop()) return ready(fiber, nullptr);
+    counters.stolen.add(count);
+    count = other->queues.recent.raid(raided, kAtOnce);
+    for (std::size_t i = count; i-- > 0;) push_local(*raided[i]);
+    counters.stolen.add(count);
+    if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   }
   return nullptr;
 }
@@ -234,6 +251,7 @@ Fiber* Worker::found(Fiber* fiber) noexcept {
 
 void Worker::sleep() noexcept {
   scheduler_.idle.announce(*this, std::exchange(searching_, false));
+  base::heavy_barrier();  // [hungry] of every private queue
   if (!scheduler_.stopping() && !anything_visible()) {
     counters.sleeps.add();
     block();
@@ -287,22 +305,12 @@ bool Worker::foreign_backlog() noexcept {
   if (!scheduler_.config().steal) return false;
   for (const auto& other : scheduler_.workers) {
     if (other.get() != this && (!other->queues.inbox.maybe_empty() ||
+                                other->queues.recent.size_hint() != 0 ||
                                 other->queues.turns.size_hint() != 0)) {
       return true;
     }
   }
   return false;
-}
-
-// Full: the older half goes to the global queue, oldest first.
-void Worker::push_local(Fiber& fiber) noexcept {
-  if (queues.deque.push(&fiber)) [[likely]] return;
-  for (std::size_t i = 0; i < kDequeSlots / 2; ++i) {
-    const auto oldest = queues.deque.steal();
-    if (oldest.task == nullptr) break;
-    scheduler_.global.push(oldest.task);
-  }
-  if (!queues.deque.push(&fiber)) scheduler_.global.push(&fiber);
 }
 
 }  // namespace weft::sched

@@ -72,10 +72,14 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // ---- Owner only.
 
-  // A fiber this thread owns, fresh or queued, to its own queue.
+  // A fiber this thread owns, fresh or queued, to its own queue; then
+  // notify_local(), once for several.
   void push_local(Fiber& fiber) noexcept;
+  void notify_local() noexcept;
 
   struct Queues {  // ---- Any thread, as each queue allows.
+    static constexpr std::size_t kRecentSlots = 256;
+    queue::TurnQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
     queue::WorkDeque<Fiber, kDequeSlots> deque;
     queue::TurnQueue<Fiber> turns;
     queue::Ring<Fiber> inbox;
@@ -118,6 +122,14 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // Dispatch.
   Fiber* pick(stack::Stack* reuse) noexcept;
   Fiber* take_next_up(stack::Stack* reuse) noexcept;
+  Fiber* pop_newest() noexcept;
+  Fiber* peek_newest() noexcept {
+    Fiber* newest = queues.recent.back();
+    return newest != nullptr ? newest : queues.deque.peek();
+  }
+  Fiber* refill() noexcept;
+  void expose() noexcept;
+  void spill() noexcept;
   Fiber* ready(Fiber* entry, stack::Stack* reuse) noexcept;
   Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
   void leave(context::Context& here, context::Ground ground, bool ends,
