@@ -21,14 +21,17 @@ namespace detail {
 
 struct Frame;  // the core's fiber
 
+// How a wait for a child came out.
 struct Ended {
-  Outcome outcome = Outcome::none;
-  void* storage = nullptr;
+  Error error{Errc{}};  // the caller's, or the child's with outcome error
+  Outcome outcome = Outcome::none;  // none: not ended, the frame is still held
+  void* storage = nullptr;          // of a value or an exception
 };
 
-Status await_end(Frame* frame, Deadline deadline) noexcept;
-Ended look_at_end(Frame* frame) noexcept;  // outcome none: not yet
-void release_emptied(Frame* frame) noexcept;  // the result was taken
+// Waits for the end. An error, and a value that is void, release the frame.
+Ended await_end(Frame* frame, Deadline deadline, bool is_void) noexcept;
+Ended try_end(Frame* frame, bool is_void) noexcept;  // would_block
+void release_emptied(Frame* frame) noexcept;         // the value was taken
 
 // What join() does with an exception: files built without exceptions get
 // panicked, and functions of their own (see result.hpp).
@@ -92,22 +95,14 @@ class AnyTask {  // what all Task<T> can do
   void drop() noexcept;
 
   template <typename T, typename OnException>
-  Result<T> take() {
-    const auto ended = detail::look_at_end(frame_);
+  Result<T> take(const detail::Ended& ended) {
+    if (ended.outcome == detail::Outcome::none) return ended.error;
     detail::Frame* frame = std::exchange(frame_, nullptr);
-    switch (ended.outcome) {
-      case detail::Outcome::exception:
-        return OnException::exception(frame);
-      case detail::Outcome::error: {
-        const Error error = *static_cast<Error*>(ended.storage);
-        detail::release_emptied(frame);
-        return error;
-      }
-      default:
-        break;
+    if (ended.outcome == detail::Outcome::error) return ended.error;
+    if (ended.outcome == detail::Outcome::exception) {
+      return OnException::exception(frame);
     }
     if constexpr (std::is_void_v<T>) {
-      detail::release_emptied(frame);
       return {};
     } else {
       struct Release {
@@ -116,6 +111,17 @@ class AnyTask {  // what all Task<T> can do
       } release_after{frame};
       return detail::Slot<T>::take(ended.storage);
     }
+  }
+  template <typename T, typename OnException>
+  Result<T> join_as(Deadline deadline) {
+    if (frame_ == nullptr) return refused_;
+    return take<T, OnException>(
+        detail::await_end(frame_, deadline, std::is_void_v<T>));
+  }
+  template <typename T, typename OnException>
+  Result<T> try_join_as() {
+    if (frame_ == nullptr) return refused_;
+    return take<T, OnException>(detail::try_end(frame_, std::is_void_v<T>));
   }
 
   detail::Frame* frame_ = nullptr;
@@ -142,17 +148,14 @@ class [[nodiscard(
   //   Callers:   the holder of the handle, fiber or thread.
   template <typename OnException = detail::OnException>
   Result<T> join(Deadline deadline = Deadline::never()) {
-    if (Status end = wait(deadline); !end) return end.error();
-    return this->template take<T, OnException>();
+    return this->template join_as<T, OnException>(deadline);
   }
 
   // The same, but fails with would_block rather than suspend. Not a cancel
   // point.
   template <typename OnException = detail::OnException>
   Result<T> try_join() {
-    if (frame_ == nullptr) return refused_;
-    if (!done()) return Errc::would_block;
-    return this->template take<T, OnException>();
+    return this->template try_join_as<T, OnException>();
   }
 
  private:
@@ -167,14 +170,11 @@ class Task<void> : public AnyTask {  // may be dropped: the nursery reports
 
   template <typename OnException = detail::OnException>
   Status join(Deadline deadline = Deadline::never()) {
-    if (Status end = wait(deadline); !end) return end.error();
-    return this->template take<void, OnException>();
+    return this->template join_as<void, OnException>(deadline);
   }
   template <typename OnException = detail::OnException>
   Status try_join() {
-    if (frame_ == nullptr) return refused_;
-    if (!done()) return Errc::would_block;
-    return this->template take<void, OnException>();
+    return this->template try_join_as<void, OnException>();
   }
 
  private:

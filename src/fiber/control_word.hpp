@@ -330,14 +330,14 @@ class ControlWord {
     return s >= State::fresh && s <= State::hosting;
   }
 
-  std::uint64_t move([[maybe_unused]] State from, State to, unsigned owner) noexcept {
-    auto w = word_.load(relaxed);  // the exchange decides
-    for (;;) {
-      WEFT_ASSERT(state(w) == from, "C3");
-      const auto next = with_owner(with_state(w, to), owner);
-      // [spawn] [context] [wake]
-      if (word_.compare_exchange_weak(w, next, acq_rel, relaxed)) return w;
-    }
+  // Owner bits are zero in every state that a worker takes over from, so one
+  // addition moves state and owner and leaves the flags to their writers.
+  std::uint64_t move(State from, State to, unsigned owner) noexcept {
+    const auto change =
+        bits(to) - bits(from) + (std::uint64_t{owner} << kOwnerShift);
+    const auto w = word_.fetch_add(change, acq_rel);  // [spawn] [context] [wake]
+    WEFT_ASSERT(state(w) == from, "C3");
+    return w;
   }
 
   Begun begin(std::uint64_t ticket, bool shield, bool take_token) noexcept {

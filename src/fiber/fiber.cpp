@@ -25,8 +25,8 @@ void Fiber::run_body() noexcept {
   } catch (...) {
     set_exception(std::current_exception());
   }
-  if (extras != nullptr && !(extras->inherited == Errc{}) &&
-      outcome == Outcome::value) {
+  if (has_extras && !(extras->inherited == Errc{}) &&
+      outcome == Outcome::value) [[unlikely]] {
     drop_result();
     if (extras->inherited_exception != nullptr) {
       set_exception(std::move(extras->inherited_exception));
@@ -55,7 +55,7 @@ void Fiber::drop_result() noexcept {
 }
 
 void Fiber::drop_extras() noexcept {
-  if (extras == nullptr) return;
+  if (!has_extras) return;
   // A destructor may make new locals: until none is left.
   while (Local* local = extras->locals) {
     extras->locals = local->next;
@@ -64,6 +64,7 @@ void Fiber::drop_extras() noexcept {
   }
   std::free(extras->name);
   delete std::exchange(extras, nullptr);
+  has_extras = false;
 }
 
 bool Fiber::inherit_failure(Error error, std::exception_ptr exception) noexcept {
@@ -77,7 +78,10 @@ bool Fiber::inherit_failure(Error error, std::exception_ptr exception) noexcept 
 }
 
 Extras* Fiber::make_extras() noexcept {
-  if (extras == nullptr) extras = new (std::nothrow) Extras();
+  if (!has_extras) {
+    extras = new (std::nothrow) Extras();
+    has_extras = extras != nullptr;
+  }
   return extras;
 }
 

@@ -46,15 +46,21 @@ class alignas(kCacheLine) Fiber {
   // Line 0: the switch.
   context::Context context;
 
-  // Line 1: scheduling.
+  // Line 1: all that a short fiber needs besides its closure.
   ControlWord word;
   JoinWord join;
-  Fiber* next = nullptr;         // link in a batch, list or pool; its owner's
+  Fiber* next = nullptr;          // link in a batch, list or pool; its owner's
   stack::Stack* stack = nullptr;  // from the first run to the end
   Atomic<std::uint64_t> id{0};    // never reused in a runtime; 0: not in use
-  std::uint64_t wait_ticket = 0;  // counts its waits; the fiber only
   const detail::BodyOps* body = nullptr;
   Family* family = nullptr;  // of the nursery that started it
+  Outcome outcome : 4 = Outcome::none;
+  bool proxy : 1 = false;       // a plain thread
+  bool skip_body : 1 = false;   // cancelled before it started
+  bool has_extras : 1 = false;  // extras is not null
+  std::uint8_t pins = 0;
+  std::uint16_t home = 0;         // the worker it is pinned to, 0-based
+  std::uint32_t stack_pages = 0;  // asked for; 0: the runtime's default
 
   // Line 2: the closure, later the result. A thread's proxy sleeps here.
   union alignas(detail::kStorageAlign) Storage {
@@ -63,16 +69,11 @@ class alignas(kCacheLine) Fiber {
     Storage() noexcept : bytes{} {}
   } storage;
 
-  // Line 3: the rest.
+  // Line 3: for those that wait, have a name, run in place.
+  std::uint64_t wait_ticket = 0;  // counts its waits; the fiber only
+  Extras* extras = nullptr;
   Fiber* host = nullptr;  // runs on this fiber's stack, in place
   context::ExceptionState exceptions;
-  Outcome outcome : 4 = Outcome::none;
-  bool proxy : 1 = false;      // a plain thread
-  bool skip_body : 1 = false;  // cancelled before it started
-  std::uint8_t pins = 0;
-  std::uint16_t home = 0;         // the worker it is pinned to, 0-based
-  std::uint32_t stack_pages = 0;  // asked for; 0: the runtime's default
-  Extras* extras = nullptr;
   time::TimerNode timer;
 
   static Fiber& of_timer(time::TimerNode& node) noexcept {
@@ -106,7 +107,7 @@ class alignas(kCacheLine) Fiber {
   bool set_name(std::string_view name) noexcept;
 
   const char* name() const noexcept {
-    return extras != nullptr && extras->name != nullptr ? extras->name : "";
+    return has_extras && extras->name != nullptr ? extras->name : "";
   }
 
  private:

@@ -79,6 +79,8 @@ class FrameCache {
     Fiber* frame = free_;
     free_ = frame->next;
     --size_;
+    // The next spawn will want the line that the control word is in.
+    __builtin_prefetch(reinterpret_cast<std::byte*>(free_) + kCacheLine, 1);
     return frame;
   }
   void put(Fiber& frame) noexcept {

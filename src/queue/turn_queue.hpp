@@ -80,6 +80,13 @@ class TurnQueue {
     return slots_[(tail_ - 1) & (Capacity - 1)];   // T3
   }
 
+  // Owner only. What pop_front() would return, unless a raid comes first.
+  [[nodiscard]] T* front() const noexcept {
+    const auto size = size_.load(relaxed);  // T2
+    if (size == 0) return nullptr;
+    return slots_[(tail_ - size) & (Capacity - 1)];  // T3: head_ may move
+  }
+
   // Owner only. Takes at most `max` of the oldest items, oldest first, and
   // says how many.
   [[nodiscard]] std::size_t pop_oldest(T** out, std::size_t max) noexcept {

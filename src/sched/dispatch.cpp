@@ -3,13 +3,9 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "sched/scheduler.hpp"
-#include "sched/worker.hpp"
-#include "stack/overflow.hpp"
+#include "sched/dispatch.hpp"
 
 namespace weft::sched {
-
-using fiber::State;
 
 namespace {
 
@@ -18,28 +14,6 @@ context::Ground ground_of(stack::Stack& stack) noexcept {
 }
 
 }  // namespace
-
-// Owned by this worker already (its turn came), or next from the own deque.
-// nullptr: the loop must look further, or is due for a fair look.
-Fiber* Worker::pick(stack::Stack* reuse) noexcept {
-  if (--until_fair_ == 0) [[unlikely]] {
-    fair_due_ = true;
-    return nullptr;
-  }
-  if (Fiber* fiber = take_next_up(reuse)) return fiber;
-  if (Fiber* fiber = pop_newest()) return ready(fiber, reuse);
-  return queues.turns.pop_front();
-}
-
-// The newest fiber that this worker queued for itself.
-Fiber* Worker::pop_newest() noexcept {
-  if (scheduler_.idle.hungry()) [[unlikely]] {
-    expose();
-    return queues.deque.pop();
-  }
-  if (Fiber* fiber = queues.recent.pop_back()) return fiber;
-  return refill();
-}
 
 // Nobody is hungry: takes a part of the deque back to itself.
 Fiber* Worker::refill() noexcept {
@@ -58,39 +32,14 @@ void Worker::expose() noexcept {
   while (queues.recent.size_hint() != 0) spill();
 }
 
-// The older half of the private queue, oldest first, to the deque, or to the
-// global queue if that is full too.
+// The oldest part of the private queue to the deque, or to the global queue if
+// that is full too.
 void Worker::spill() noexcept {
-  constexpr std::size_t kBatch = Queues::kRecentSlots / 2;
+  constexpr std::size_t kBatch = 64;  // of a small stack: keep it small
   Fiber* batch[kBatch];
   const auto count = queues.recent.pop_oldest(batch, kBatch);
   if (queues.deque.push_batch(batch, count)) return;
   for (std::size_t i = 0; i < count; ++i) scheduler_.global.push(batch[i]);
-}
-
-void Worker::push_local(Fiber& fiber) noexcept {
-  if (queues.recent.push_back(&fiber)) [[likely]] return;
-  spill();
-  (void)queues.recent.push_back(&fiber);  // there is room now
-}
-
-void Worker::notify_local() noexcept {
-  if (!scheduler_.idle.hungry()) [[likely]] return;
-  expose();
-  scheduler_.notify();
-}
-
-Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
-  if (next_up_ == nullptr) return nullptr;
-  return ready(std::exchange(next_up_, nullptr), reuse);
-}
-
-// A queue entry becomes this worker's: running, with a stack. nullptr: it
-// could not be started and has ended.
-Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
-  if (entry->word.state_now() == State::fresh) return begin(*entry, reuse);
-  entry->word.resume(id());
-  return entry;
 }
 
 Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
@@ -104,10 +53,10 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     finish(fresh);
     return nullptr;
   }
-  fresh.exceptions = {};
   fresh.stack = stack;
   stack->owner = &fresh;
   if (stack != reuse) {
+    fresh.exceptions = {};
     context::adopt_stack(stack->sanitizer);
     context::prepare(fresh.context, stack->top(), &Worker::fiber_main, nullptr,
                      &Worker::fiber_returned);
@@ -139,27 +88,15 @@ void Worker::leave(context::Context& here, context::Ground ground, bool ends,
   weft_switch_context(&here, there);  // the only call: see switch_x86_64.S
 }
 
-// First thing after each switch, on the stack that it went to.
-void Worker::arrive() noexcept {
-  context::arrive_on_stack(current != nullptr ? current->stack->sanitizer
-                                              : loop_handle_);
-  switch (std::exchange(after_, After::nothing)) {
-    case After::nothing:
-      break;
-    case After::yielded:
-      left_stack(*after_fiber_);
-      keep(*after_fiber_);
-      break;
-    case After::parking:
-      left_stack(*after_fiber_);
-      if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
-        keep(*after_fiber_);
-      }
-      break;
-    case After::ended:
-      stacks_.put(after_stack_);
-      break;
+// The same where others may run it at once, or only this worker ever.
+void Worker::give_away(Fiber& mine) noexcept {
+  mine.word.yielded();
+  if (mine.pins != 0) {
+    queues.pinned.push(mine);
+    return;
   }
+  scheduler_.global.push(&mine);
+  scheduler_.notify();
 }
 
 void Worker::yield_current() noexcept {
@@ -187,33 +124,6 @@ void Worker::suspend_current() noexcept {
   this_worker().arrive();
 }
 
-// The fiber is off its stack: what must be true before anybody else gets it.
-void Worker::left_stack(Fiber& fiber) noexcept {
-  if (fiber.stack->guard == stack::GuardKind::canary &&
-      !stack::canary_intact(*fiber.stack)) [[unlikely]] {
-    stack::report_overflow(*fiber.stack);
-  }
-  // Hosts first: once the guest is out of our hands it may end elsewhere.
-  for (Fiber* host = fiber.host; host != nullptr && host->word.host();) {
-    host = host->host;
-  }
-}
-
-// A fiber that still belongs to this worker waits for its next turn.
-void Worker::keep(Fiber& mine) noexcept {
-  if (mine.pins == 0 && !scheduler_.idle.hungry() &&
-      queues.turns.push_back(&mine)) {
-    return;
-  }
-  mine.word.yielded();
-  if (mine.pins != 0) {
-    queues.pinned.push(mine);
-    return;
-  }
-  scheduler_.global.push(&mine);
-  scheduler_.notify();
-}
-
 // Every leased stack starts here, and runs fresh fibers one after the other
 // as long as there are any.
 void Worker::fiber_main(void* /*unused*/) noexcept {
@@ -222,13 +132,10 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
   for (;;) {
     Fiber* self = here->current;
     self->run_body();
-    if (self->extras != nullptr) self->drop_extras();
+    if (self->has_extras) self->drop_extras();
     here = &this_worker();  // the body may have moved
     stack::Stack* const mine = std::exchange(self->stack, nullptr);
-    if (mine->guard == stack::GuardKind::canary &&
-        !stack::canary_intact(*mine)) [[unlikely]] {
-      stack::report_overflow(*mine);
-    }
+    here->check_canary(*mine);
     mine->owner = nullptr;
     here->current = nullptr;
     here->finish(*self);

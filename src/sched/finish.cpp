@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "sched/scheduler.hpp"
+#include "sched/dispatch.hpp"
 #include "sched/worker.hpp"
 
 namespace weft::sched {
@@ -74,10 +74,7 @@ void Worker::settle_joiner(fiber::WaitNode& joiner) noexcept {
 // so that whoever ends the join also ends the child; and find room.
 bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
   constexpr std::size_t kInPlaceNeed = 64 << 10;
-  if (joiner.pins != 0 || child.family->owner() != &joiner || fair_due_ ||
-      until_fair_ == 1) {
-    return false;
-  }
+  if (joiner.pins != 0 || child.family->owner() != &joiner) return false;
   const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
   const auto left = static_cast<std::size_t>(here - joiner.stack->low);
   const auto need = child.stack_pages != 0
@@ -86,16 +83,36 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
   return left >= need;
 }
 
+// A run in place counts as a dispatch. When the fair look is due the joiner
+// yields first, so that a loop of spawns and joins starves nobody.
+void Worker::before_in_place() noexcept {
+  if (until_fair_ == 1) [[unlikely]] yield_current();
+}
+
 bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
-  if (peek_newest() != &child || !can_host(joiner, child)) return false;
-  Fiber* const taken = pop_newest();
-  if (taken != &child) {  // a thief had it
-    if (taken != nullptr) put_back(*taken);
+  if (child.word.state_now() != fiber::State::fresh ||
+      !can_host(joiner, child) || !take_unstarted(child)) {
     return false;
   }
   call_in_place(joiner, child);
   child.join.finish_in_place();
   return true;
+}
+
+// Who joins newest first finds its child at one end, who joins in the order of
+// the spawns at the other.
+bool Worker::take_unstarted(Fiber& child) noexcept {
+  Fiber* taken = nullptr;
+  if (queues.recent.back() == &child) {
+    taken = queues.recent.pop_back();
+  } else if (queues.recent.front() == &child) {
+    taken = queues.recent.pop_front();
+  } else if (queues.deque.peek() == &child) {
+    taken = queues.deque.pop();
+  }
+  if (taken == nullptr || taken == &child) return taken != nullptr;
+  put_back(*taken);  // a thief had the child; this came instead
+  return false;
 }
 
 bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
@@ -133,7 +150,7 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
     joiner.exceptions = std::exchange(*exceptions_, {});
   }
   child.run_body();  // may park, move, run children of its own in place
-  if (child.extras != nullptr) child.drop_extras();
+  if (child.has_extras) child.drop_extras();
   Worker& now = this_worker();
   if (in_flight) [[unlikely]] *now.exceptions_ = joiner.exceptions;
   now.current = &joiner;

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/futex.hpp"
+#include "sched/dispatch.hpp"
 #include "time/clock.hpp"
 
 namespace weft::sched {

@@ -69,7 +69,7 @@ class Scheduler {
   void abandon_frame(Fiber& frame) noexcept;
   // Whoever the join word names: drops a result nobody took, then the frame.
   void reclaim(Fiber& ended) noexcept {
-    ended.drop_result();
+    if (ended.outcome != fiber::Fiber::Outcome::none) ended.drop_result();
     ended.word.reclaim();
     release_frame(ended);
   }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/asymmetric.hpp"
-#include "sched/scheduler.hpp"
+#include "sched/dispatch.hpp"
 #include "stack/overflow.hpp"
 #include "time/clock.hpp"
 

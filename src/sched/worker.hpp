@@ -64,8 +64,10 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void yield_current() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
-  // Runs `child` as a call, if it is the newest fiber of this worker and has
-  // not started. False: nothing happened.
+  // Before one or more attempts to run in place.
+  void before_in_place() noexcept;
+  // Runs `child` as a call, if it has not started and is the newest or the
+  // oldest that this worker keeps to itself. False: nothing happened.
   [[nodiscard]] bool run_in_place(Fiber& joiner, Fiber& child) noexcept;
   // The same for any child of the joiner's family.
   [[nodiscard]] bool run_any_in_place(Fiber& joiner, Family& family) noexcept;
@@ -78,7 +80,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void notify_local() noexcept;
 
   struct Queues {  // ---- Any thread, as each queue allows.
-    static constexpr std::size_t kRecentSlots = 256;
+    static constexpr std::size_t kRecentSlots = 1024;
     queue::TurnQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
     queue::WorkDeque<Fiber, kDequeSlots> deque;
     queue::TurnQueue<Fiber> turns;
@@ -123,10 +125,6 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* pick(stack::Stack* reuse) noexcept;
   Fiber* take_next_up(stack::Stack* reuse) noexcept;
   Fiber* pop_newest() noexcept;
-  Fiber* peek_newest() noexcept {
-    Fiber* newest = queues.recent.back();
-    return newest != nullptr ? newest : queues.deque.peek();
-  }
   Fiber* refill() noexcept;
   void expose() noexcept;
   void spill() noexcept;
@@ -135,8 +133,10 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void leave(context::Context& here, context::Ground ground, bool ends,
              Fiber* to) noexcept;
   void arrive() noexcept;
-  static void left_stack(Fiber& fiber) noexcept;
+  void check_canary(const stack::Stack& stack) const noexcept;
+  void left_stack(Fiber& fiber) noexcept;
   void keep(Fiber& mine) noexcept;
+  void give_away(Fiber& mine) noexcept;
 
   // The end of a fiber.
   void finish(Fiber& fiber) noexcept;
@@ -144,6 +144,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void flush_leaves() noexcept;
   bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;
   void call_in_place(Fiber& joiner, Fiber& child) noexcept;
+  bool take_unstarted(Fiber& child) noexcept;
   void put_back(Fiber& fiber) noexcept;
 
   Scheduler& scheduler_;

@@ -76,9 +76,34 @@ void AnyTask::drop() noexcept {
 
 namespace detail {
 
-Ended look_at_end(Frame* frame) noexcept {
+namespace {
+
+Ended take_end(Fiber& fiber, bool is_void) noexcept {
+  Ended ended{.outcome = fiber.outcome, .storage = fiber.storage.bytes};
+  if (ended.outcome == Outcome::error) {
+    ended.error = fiber.error();
+  } else if (ended.outcome == Outcome::exception || !is_void) {
+    return ended;
+  }
+  fiber.outcome = Outcome::none;  // nothing left to drop
+  sched::Scheduler::of(fiber).reclaim(fiber);
+  return ended;
+}
+
+}  // namespace
+
+Ended await_end(Frame* frame, Deadline deadline, bool is_void) noexcept {
   Fiber& fiber = fiber_of(frame);
-  return {fiber.outcome, fiber.storage.bytes};
+  if (Status end = waiting::for_end(fiber, deadline); !end) {
+    return {.error = end.error()};
+  }
+  return take_end(fiber, is_void);
+}
+
+Ended try_end(Frame* frame, bool is_void) noexcept {
+  Fiber& fiber = fiber_of(frame);
+  if (!fiber.join.is_done()) return {.error = Errc::would_block};
+  return take_end(fiber, is_void);
 }
 
 void release_emptied(Frame* frame) noexcept {

@@ -125,9 +125,8 @@ void chain(int signal, siginfo_t* info, void* context) noexcept {
 
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
-  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   Stack* const stack =
-      info->si_code > 0 ? Slab::find_by_guard(address) : nullptr;
+      info->si_code > 0 ? Slab::find_by_guard(info->si_addr) : nullptr;
   if (stack != nullptr) {
     print_report(*stack, info->si_addr);
     // The instruction faults again when we return, so that a core file shows

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <mutex>
 #include <new>
 
@@ -81,7 +82,7 @@ Slab* Slab::map(std::size_t size, std::size_t slots) noexcept {
   // One touched page must not become a resident 2 MiB. A kernel without huge
   // pages refuses, and has nothing to refuse.
   ::madvise(memory, bytes, MADV_NOHUGEPAGE);
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  auto* const begin = static_cast<std::byte*>(memory);
   slab->next = slab->next_open = nullptr;
   slab->carved = 0;
   slab->stride_.store(stride, release);      // [slab]
@@ -93,7 +94,7 @@ Slab* Slab::map(std::size_t size, std::size_t slots) noexcept {
 void Slab::unmap(Slab* slab) noexcept {
   std::byte* const memory = slab->base();
   const auto bytes = slab->bytes();
-  slab->begin_.store(0, release);  // [slab]
+  slab->begin_.store(nullptr, release);  // [slab]
 #if defined(WEFT_STACK_ASAN)
   // Frames that never returned left their marks; the address will be reused.
   __asan_unpoison_memory_region(memory, bytes);
@@ -102,20 +103,22 @@ void Slab::unmap(Slab* slab) noexcept {
   free_record(slab);
 }
 
-Stack* Slab::find_by_guard(std::uintptr_t address) noexcept {
+Stack* Slab::find_by_guard(const void* address) noexcept {
+  const auto* const at = static_cast<const std::byte*>(address);
+  const std::less<> below;  // a total order of any pointers
   const Chunk* chunk = &first_chunk;
   while (chunk != nullptr) {
     for (const Slab& slab : chunk->records) {
-      const auto begin = slab.begin_.load(acquire);  // [slab]
-      if (begin == 0 || address < begin) continue;
-      const auto end = slab.end_.load(acquire);        // [slab]
-      const auto stride = slab.stride_.load(acquire);  // [slab]
-      if (address >= end || slab.begin_.load(relaxed) != begin) continue;  // R1
-      const auto offset = address - begin;
+      std::byte* const begin = slab.begin_.load(acquire);  // [slab]
+      if (begin == nullptr || below(at, begin)) continue;
+      const std::byte* const end = slab.end_.load(acquire);  // [slab]
+      const auto stride = slab.stride_.load(acquire);        // [slab]
+      if (!below(at, end) || slab.begin_.load(relaxed) != begin)
+        continue;  // R1
+      const auto offset = static_cast<std::size_t>(at - begin);
       if (offset % stride >= page_size()) return nullptr;
       const auto index = offset / stride;
-      return record_at(
-          reinterpret_cast<std::byte*>(begin + (index + 1) * stride), index);
+      return record_at(begin + (index + 1) * stride, index);
     }
     chunk = chunk->next.load(acquire);  // [chunk]
   }
@@ -126,12 +129,12 @@ std::size_t release_pages(const Stack& stack) noexcept {
   constexpr std::size_t kPages = 512;
   unsigned char resident[kPages];
   const auto page = page_size();
-  const auto top = reinterpret_cast<std::uintptr_t>(stack.top()) / page * page;
-  const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
+  const auto usable = static_cast<std::size_t>(stack.top() - stack.low);
+  const auto below_top_page = usable / page * page;  // low begins a page
   std::size_t bytes = 0;
-  for (auto at = low; at < top; at += kPages * page) {
-    const auto length = std::min(kPages * page, top - at);
-    void* const range = reinterpret_cast<void*>(at);
+  for (std::size_t at = 0; at < below_top_page; at += kPages * page) {
+    std::byte* const range = stack.low + at;
+    const auto length = std::min(kPages * page, below_top_page - at);
     if (::mincore(range, length, resident) != 0) continue;
     const auto touched =
         std::count_if(resident, resident + length / page,

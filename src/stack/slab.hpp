@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "base/atomic.hpp"
 #include "stack/stack.hpp"
@@ -35,7 +34,7 @@ class Slab {
 
   // Any thread, async-signal-safe. The stack whose guard page holds the
   // address, or nullptr.
-  static Stack* find_by_guard(std::uintptr_t address) noexcept;
+  static Stack* find_by_guard(const void* address) noexcept;
 
   // Owner only.
   std::byte* guard(std::size_t index) const noexcept {
@@ -49,7 +48,7 @@ class Slab {
   }
   std::size_t slots() const noexcept { return bytes() / stride(); }
   std::size_t bytes() const noexcept {
-    return end_.load(relaxed) - begin_.load(relaxed);  // owner: R1
+    return static_cast<std::size_t>(end_.load(relaxed) - base());  // owner: R1
   }
 
   Slab* next = nullptr;       // owner only: all slabs of one pool
@@ -58,7 +57,7 @@ class Slab {
 
  private:
   std::byte* base() const noexcept {
-    return reinterpret_cast<std::byte*>(begin_.load(relaxed));  // owner: R1
+    return begin_.load(relaxed);  // owner: R1
   }
   std::size_t stride() const noexcept {
     return stride_.load(relaxed);  // owner: R1
@@ -68,8 +67,8 @@ class Slab {
     return reinterpret_cast<Stack*>(slot_end - lines * kCacheLine);
   }
 
-  Atomic<std::uintptr_t> begin_{0};  // 0: the record is not in use
-  Atomic<std::uintptr_t> end_{0};
+  Atomic<std::byte*> begin_{nullptr};  // nullptr: the record is not in use
+  Atomic<std::byte*> end_{nullptr};
   Atomic<std::size_t> stride_{0};  // guard page, usable pages, top page
 };
 

@@ -24,9 +24,9 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
   Wait wait;
   Fiber& self = wait.self();
   if (&child == &self) return Errc::invalid;
-  if (!self.proxy && deadline == Deadline::never() && !self.word.cancelled() &&
-      sched::this_worker().run_in_place(self, child)) {
-    return {};
+  if (!self.proxy && deadline == Deadline::never() && !self.word.cancelled()) {
+    sched::this_worker().before_in_place();
+    if (sched::this_worker().run_in_place(self, child)) return {};
   }
   if (wait.begin(false) == Begun::cancelled) return Errc::cancelled;
   WaitNode node;
@@ -53,9 +53,9 @@ Status for_family(Family& family, Deadline deadline) noexcept {
     if (family.settled()) return {};
     Wait wait;
     Fiber& self = wait.self();
-    if (!self.proxy && deadline == Deadline::never() &&
-        sched::this_worker().run_any_in_place(self, family)) {
-      continue;
+    if (!self.proxy && deadline == Deadline::never()) {
+      sched::this_worker().before_in_place();
+      if (sched::this_worker().run_any_in_place(self, family)) continue;
     }
     (void)wait.begin(true);
     WaitNode node;

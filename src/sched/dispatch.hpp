@@ -1,0 +1,113 @@
+// dispatch.hpp: the parts of a switch that are worth inlining.
+//
+// A yield is some fifty instructions; as calls these would double them.
+#pragma once
+
+#include <utility>
+
+#include "sched/scheduler.hpp"
+#include "sched/worker.hpp"
+#include "stack/overflow.hpp"
+
+#define WEFT_INLINE [[gnu::always_inline]] inline
+
+namespace weft::sched {
+
+// A queue entry becomes this worker's: running, with a stack. nullptr: it
+// could not be started and has ended.
+WEFT_INLINE Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
+  if (entry->word.state_now() == fiber::State::fresh) return begin(*entry, reuse);
+  entry->word.resume(id());
+  return entry;
+}
+
+WEFT_INLINE Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
+  if (next_up_ == nullptr) return nullptr;
+  return ready(std::exchange(next_up_, nullptr), reuse);
+}
+
+// The newest fiber that this worker queued for itself.
+WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
+  if (scheduler_.idle.hungry()) [[unlikely]] {
+    expose();
+    return queues.deque.pop();
+  }
+  if (Fiber* fiber = queues.recent.pop_back()) return fiber;
+  return queues.deque.peek() != nullptr ? refill() : nullptr;
+}
+
+// Owned by this worker already (its turn came), or next from the own deque.
+// nullptr: the loop must look further, or is due for a fair look.
+WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
+  if (--until_fair_ == 0) [[unlikely]] {
+    fair_due_ = true;
+    return nullptr;
+  }
+  if (Fiber* fiber = take_next_up(reuse)) return fiber;
+  if (Fiber* fiber = pop_newest()) return ready(fiber, reuse);
+  return queues.turns.pop_front();
+}
+
+// Where no guard traps, an overflow is found when the stack is left.
+WEFT_INLINE void Worker::check_canary(const stack::Stack& stack) const noexcept {
+  if (scheduler_.stacks.guard() == stack::GuardKind::canary &&
+      !stack::canary_intact(stack)) [[unlikely]] {
+    stack::report_overflow(stack);
+  }
+}
+
+// The fiber is off its stack: what must be true before anybody else gets it.
+WEFT_INLINE void Worker::left_stack(Fiber& fiber) noexcept {
+  check_canary(*fiber.stack);
+  // Hosts first: once the guest is out of our hands it may end elsewhere.
+  for (Fiber* host = fiber.host; host != nullptr && host->word.host();) {
+    host = host->host;
+  }
+}
+
+// A fiber that still belongs to this worker waits for its next turn.
+WEFT_INLINE void Worker::keep(Fiber& mine) noexcept {
+  if (mine.pins != 0 || scheduler_.idle.hungry() ||
+      !queues.turns.push_back(&mine)) [[unlikely]] {
+    give_away(mine);
+  }
+}
+
+// First thing after each switch, on the stack that it went to.
+WEFT_INLINE void Worker::arrive() noexcept {
+  context::arrive_on_stack(current != nullptr ? current->stack->sanitizer
+                                              : loop_handle_);
+  switch (std::exchange(after_, After::nothing)) {
+    case After::nothing:
+      break;
+    case After::yielded:
+      left_stack(*after_fiber_);
+      keep(*after_fiber_);
+      break;
+    case After::parking:
+      left_stack(*after_fiber_);
+      if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
+        keep(*after_fiber_);
+      }
+      break;
+    case After::ended:
+      stacks_.put(after_stack_);
+      break;
+  }
+}
+
+WEFT_INLINE void Worker::push_local(Fiber& fiber) noexcept {
+  if (queues.recent.push_back(&fiber)) [[likely]] return;
+  spill();
+  (void)queues.recent.push_back(&fiber);  // there is room now
+}
+
+WEFT_INLINE void Worker::notify_local() noexcept {
+  if (!scheduler_.idle.hungry()) [[likely]] return;
+  expose();
+  scheduler_.notify();
+}
+
+}  // namespace weft::sched
+
+#undef WEFT_INLINE
