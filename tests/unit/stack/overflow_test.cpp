@@ -200,21 +200,17 @@ TEST(SlabRegistry, KnowsGuardsOfLivePoolsOnly) {
     StackPool pool({.default_size = kSize});
     Stack* a = pool.take(kSize);
     Stack* b = pool.take(kSize);
-    const auto address = [](std::byte* p) {
-      return reinterpret_cast<std::uintptr_t>(p);
-    };
-    EXPECT_EQ(Slab::find_by_guard(address(a->low - 1)), a);
-    EXPECT_EQ(Slab::find_by_guard(address(b->low - 1)), b);
-    EXPECT_EQ(Slab::find_by_guard(address(b->low - page_size())), b);
-    EXPECT_EQ(Slab::find_by_guard(address(a->low)), nullptr);
-    EXPECT_EQ(Slab::find_by_guard(address(b->top() - 1)), nullptr);
-    EXPECT_EQ(Slab::find_by_guard(address(b->top())), nullptr);
+    EXPECT_EQ(Slab::find_by_guard(a->low - 1), a);
+    EXPECT_EQ(Slab::find_by_guard(b->low - 1), b);
+    EXPECT_EQ(Slab::find_by_guard(b->low - page_size()), b);
+    EXPECT_EQ(Slab::find_by_guard(a->low), nullptr);
+    EXPECT_EQ(Slab::find_by_guard(b->top() - 1), nullptr);
+    EXPECT_EQ(Slab::find_by_guard(b->top()), nullptr);
     low = a->low;
     pool.give(a);
     pool.give(b);
   }
-  const auto gone = reinterpret_cast<std::uintptr_t>(low - 1);
-  EXPECT_EQ(Slab::find_by_guard(gone), nullptr);
+  EXPECT_EQ(Slab::find_by_guard(low - 1), nullptr);
 }
 
 TEST(SlabRegistry, GrowsWithTheNumberOfSlabs) {
@@ -226,8 +222,7 @@ TEST(SlabRegistry, GrowsWithTheNumberOfSlabs) {
     ASSERT_NE(stacks.back(), nullptr);
   }
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    const auto guard = reinterpret_cast<std::uintptr_t>(stacks[i]->low - 1);
-    EXPECT_EQ(Slab::find_by_guard(guard), stacks[i]);
+    EXPECT_EQ(Slab::find_by_guard(stacks[i]->low - 1), stacks[i]);
     pools[i]->give(stacks[i]);
   }
 }
@@ -243,8 +238,7 @@ TEST(SlabRegistry, IsReadableWhilePoolsComeAndGo) {
     }
     done.store(true);
   });
-  const auto address = reinterpret_cast<std::uintptr_t>(stack->low - 1);
-  while (!done.load()) ASSERT_EQ(Slab::find_by_guard(address), stack);
+  while (!done.load()) ASSERT_EQ(Slab::find_by_guard(stack->low - 1), stack);
   writer.join();
   pool.give(stack);
 }
