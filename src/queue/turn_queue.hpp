@@ -143,11 +143,14 @@ class TurnQueue {
   }
 
   void enter() noexcept {
-    for (;;) {
-      base::light_store(busy_, true);      // [enter]
-      if (!raided_.load(seq_cst)) return;  // [enter] [raid]
+    base::light_store(busy_, true);                     // [enter]
+    if (raided_.load(seq_cst)) [[unlikely]] step_back();  // [enter] [raid]
+  }
+
+  // Only waits, then tries again. A raider may have lost its CPU.
+  [[gnu::noinline, gnu::cold]] void step_back() noexcept {
+    do {
       leave();
-      // Only waits; the next round decides. A raider may have lost its CPU.
       for (int i = 0; raided_.load(relaxed); ++i) {
         if (i < kPatience) {
           pause();
@@ -155,7 +158,8 @@ class TurnQueue {
           ::sched_yield();
         }
       }
-    }
+      base::light_store(busy_, true);  // [enter]
+    } while (raided_.load(seq_cst));   // [enter] [raid]
   }
 
   void leave() noexcept {

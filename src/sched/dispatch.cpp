@@ -7,13 +7,11 @@
 
 namespace weft::sched {
 
-namespace {
-
-context::Ground ground_of(stack::Stack& stack) noexcept {
-  return {&stack.sanitizer, stack.low, stack.size};
+// What the sanitizers know of a stack; nullptr: the thread's own.
+inline context::Ground Worker::ground_of(stack::Stack* stack) noexcept {
+  if (stack == nullptr) return {&loop_handle_, thread_low_, thread_size_};
+  return {&stack->sanitizer, stack->low, stack->size};
 }
-
-}  // namespace
 
 // Nobody is hungry: takes a part of the deque back to itself.
 Fiber* Worker::refill() noexcept {
@@ -66,9 +64,10 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
 
 // The switch itself. On return, maybe much later, on the same stack and maybe
 // on another thread; `this` is of no use then.
-void Worker::leave(context::Context& here, context::Ground ground, bool ends,
-                   Fiber* to) noexcept {
-  if (leaving_ != nullptr) flush_leaves();
+[[gnu::noinline]] void Worker::leave(context::Context& here,
+                                     stack::Stack* from, bool ends,
+                                     Fiber* to) noexcept {
+  if (leaving_ != nullptr) [[unlikely]] flush_leaves();
   if (next_up_ != nullptr && to != nullptr) [[unlikely]] {
     push_local(*std::exchange(next_up_, nullptr));  // not behind `to`
     notify_local();
@@ -78,13 +77,12 @@ void Worker::leave(context::Context& here, context::Ground ground, bool ends,
   if (to != nullptr) {
     *exceptions_ = to->exceptions;
     counters.dispatched.add();
-    context::leave_stack(ground, ground_of(*to->stack), ends);
     there = &to->context;
   } else {
     *exceptions_ = {};
-    context::leave_stack(ground, {&loop_handle_, thread_low_, thread_size_},
-                         ends);
   }
+  context::leave_stack(ground_of(from),
+                       ground_of(to != nullptr ? to->stack : nullptr), ends);
   weft_switch_context(&here, there);  // the only call: see switch_x86_64.S
 }
 
@@ -110,7 +108,7 @@ void Worker::yield_current() noexcept {
   after_ = After::yielded;
   after_fiber_ = &self;
   counters.yielded.add();
-  leave(self.context, ground_of(*self.stack), false, next);
+  leave(self.context, self.stack, false, next);
   this_worker().arrive();
 }
 
@@ -120,7 +118,7 @@ void Worker::suspend_current() noexcept {
   after_ = After::parking;
   after_fiber_ = &self;
   counters.parked.add();
-  leave(self.context, ground_of(*self.stack), false, pick(nullptr));
+  leave(self.context, self.stack, false, pick(nullptr));
   this_worker().arrive();
 }
 
@@ -153,7 +151,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     here->after_ = After::ended;
     here->after_stack_ = mine;
     context::Context never_again;
-    here->leave(never_again, ground_of(*mine), true, next);
+    here->leave(never_again, mine, true, next);
     __builtin_unreachable();
   }
 }

@@ -55,8 +55,7 @@ void Worker::thread_main(void* self) noexcept {
 
 void Worker::loop() noexcept {
   while (Fiber* fiber = next()) {
-    leave(loop_context_, {&loop_handle_, thread_low_, thread_size_}, false,
-          fiber);
+    leave(loop_context_, nullptr, false, fiber);
     arrive();
   }
 }

@@ -130,8 +130,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void spill() noexcept;
   Fiber* ready(Fiber* entry, stack::Stack* reuse) noexcept;
   Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
-  void leave(context::Context& here, context::Ground ground, bool ends,
+  void leave(context::Context& here, stack::Stack* from, bool ends,
              Fiber* to) noexcept;
+  context::Ground ground_of(stack::Stack* stack) noexcept;
   void arrive() noexcept;
   void check_canary(const stack::Stack& stack) const noexcept;
   void left_stack(Fiber& fiber) noexcept;
