@@ -225,6 +225,25 @@ class ControlWord {
     }
   }
 
+  // The fiber, back from a raw park. Closes the wait; takes the token if that
+  // was what refused the commit, and leaves one that came later. Answers
+  // cancelled, or withdrawn: woken.
+  [[nodiscard]] Who end_park() noexcept {
+    for (auto w = word_.load(acquire);;) {  // [wake]
+      const bool refused = state(w) == State::parking;
+      const auto who =
+          claim_of(w) == Who::open ? Who::withdrawn : claim_of(w);
+      auto next = with_claim(with_state(w, State::running), who);
+      if (refused) next &= ~kToken;
+      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
+        if (refused) {
+          record(Logical::parking, Logical::running, Actor::owner);
+        }
+        return who;
+      }
+    }
+  }
+
   // Worker only, off the fiber's stack: it may run elsewhere from now on.
   void yielded() noexcept {
     auto w = word_.load(relaxed);  // the exchange decides

@@ -143,8 +143,9 @@ class TurnQueue {
   }
 
   void enter() noexcept {
-    base::light_store(busy_, true);                     // [enter]
-    if (raided_.load(seq_cst)) [[unlikely]] step_back();  // [enter] [raid]
+    base::light_store(busy_, true);  // [enter]
+    if (raided_.load(seq_cst)) [[unlikely]]
+      step_back();  // [enter] [raid]
   }
 
   // Only waits, then tries again. A raider may have lost its CPU.

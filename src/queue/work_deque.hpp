@@ -71,14 +71,14 @@ class WorkDeque {
   // Owner only. Up to `max` of the newest tasks for the price of one, the
   // newest last; 0 if there are fewer than two: use pop().
   [[nodiscard]] std::size_t pop_batch(T** out, std::size_t max) noexcept {
-    const auto end = bottom_.load(relaxed);     // D1
+    const auto end = bottom_.load(relaxed);      // D1
     const auto held = end - top_.load(relaxed);  // D2: at most so many
     const auto n = std::min(held - 1, static_cast<std::int64_t>(max));
     if (n <= 0) return 0;
     const auto b = end - n;
-    bottom_.store(b, seq_cst);           // [last]
-    if (top_.load(seq_cst) >= b) {       // [last]
-      bottom_.store(end, seq_cst);       // thieves came near: take none [sleep]
+    bottom_.store(b, seq_cst);      // [last]
+    if (top_.load(seq_cst) >= b) {  // [last]
+      bottom_.store(end, seq_cst);  // thieves came near: take none [sleep]
       return 0;
     }
     for (std::int64_t i = 0; i < n; ++i) out[i] = slot(b + i).load(relaxed);

@@ -186,7 +186,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
   if (fiber.pins != 0) {
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
-    notify(home);
+    if (idle.pop_target(home)) home.rouse();
     return;
   }
   Worker* const here = own_worker();

@@ -103,12 +103,27 @@ Fiber* Worker::look_fairly() noexcept {
     push_local(*fiber);  // while another goes first
     notify_local();
   }
-  if (Fiber* fiber = scheduler_.global.take().item) {
-    return ready(fiber, nullptr);
+  // Another place first each time: none can starve the others.
+  constexpr unsigned kPlaces = 4;
+  for (unsigned i = 0; i < kPlaces; ++i) {
+    Fiber* fiber = nullptr;
+    switch (fair_place_++ % kPlaces) {
+      case 0:
+        fiber = scheduler_.global.take().item;
+        break;
+      case 1:
+        fiber = queues.inbox.take().item;
+        break;
+      case 2:
+        fiber = queues.pinned.take();
+        break;
+      case 3:
+        if (Fiber* turn = queues.turns.pop_front()) return turn;
+        break;
+    }
+    if (fiber != nullptr) return ready(fiber, nullptr);
   }
-  if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
-  if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
-  return queues.turns.pop_front();
+  return nullptr;
 }
 
 // Own deadlines and, in turn, those of one other worker that may be stuck;

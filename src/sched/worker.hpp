@@ -160,6 +160,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Family* leaving_ = nullptr;   // whose children ended here, not yet told
   std::int64_t leaves_ = 0;     // how many
   unsigned until_fair_ = kFairInterval;
+  unsigned fair_place_ = 0;  // where the next fair look begins
   bool fair_due_ = false;
   bool searching_ = false;
   bool poll_all_ = false;         // look at every heap next time

@@ -27,7 +27,7 @@ struct Core {
   const char* name_data;
   fiber::Family family;
   std::uint32_t name_size;
-  bool closed = false;    // join() was called; owner only
+  Atomic<bool> closed{false};  // join() was called; written by the owner
   bool reported = false;  // join() told of the first failure; owner only
 };
 
@@ -83,7 +83,9 @@ Nursery::~Nursery() {
 
 detail::Reserved Nursery::reserve(const SpawnOptions* options) noexcept {
   auto& core = core_in(state_);
-  if (core.closed) return {.refused = Errc::closed};
+  if (core.closed.load(relaxed)) {  // a spawn may race with join()
+    return {.refused = Errc::closed};
+  }
   if (options != nullptr && options->stack_size != StackSize::automatic &&
       !stack::StackPool::valid_size(
           static_cast<std::size_t>(options->stack_size))) {
@@ -133,7 +135,7 @@ Status Nursery::await_children(Deadline deadline) noexcept {
   const Fiber& self = *sched::carrier().current;
   WEFT_CHECK(core.family.owner() == nullptr || core.family.owner() == &self,
              "a nursery is joined by another fiber than the one that made it");
-  core.closed = true;
+  core.closed.store(true, relaxed);  // see reserve()
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;
   core.reported = true;
   const auto& failure = core.family.failure();

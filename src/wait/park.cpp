@@ -1,0 +1,52 @@
+#include "wait/park.hpp"
+
+#include "base/futex.hpp"
+#include "fiber/fiber.hpp"
+#include "sched/worker.hpp"
+
+namespace weft::waiting {
+
+using fiber::Begun;
+using fiber::Fiber;
+
+ParkHandle park_handle() noexcept {
+  Fiber& self = *sched::carrier().current;
+  return {&self, self.id.load(relaxed)};  // its own: it does not change
+}
+
+Status park_if(const Atomic<std::uint32_t>& flag,
+               std::uint32_t expected) noexcept {
+  auto& here = sched::carrier();
+  sched::check_may_park(here);
+  if (flag.load(acquire) != expected) return {};  // the caller's own edge
+  Fiber& self = *here.current;
+  switch (self.word.begin_park(++self.wait_ticket)) {
+    case Begun::had_token:
+      return {};
+    case Begun::cancelled:
+      return Errc::cancelled;
+    case Begun::go_on:
+      break;
+  }
+  // From here on an unpark finds the word parking: the commit fails, or it
+  // finds it parked. No second look at the flag is needed.
+  if (!self.proxy) {
+    here.worker->suspend_current();
+  } else if (self.word.commit() == fiber::Committed::parked) {
+    (void)sched::sleep_as_proxy(self, base::kForever);
+    self.word.resume(0);
+  }
+  if (self.word.end_park() == fiber::Who::cancelled) return Errc::cancelled;
+  return {};
+}
+
+void unpark(ParkHandle handle) noexcept {
+  // A frame reused between this look and the exchange gets a token for
+  // nothing, which every park tolerates.
+  if (handle.frame->id.load(relaxed) != handle.id) return;  // see above
+  if (handle.frame->word.unpark() == fiber::Unparked::owns) {
+    sched::make_runnable(*handle.frame);
+  }
+}
+
+}  // namespace weft::waiting
