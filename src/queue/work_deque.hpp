@@ -110,6 +110,12 @@ class WorkDeque {
     return slot(b).load(relaxed);
   }
 
+  // Owner only. What steal() would return unless a thief comes first: a hint.
+  [[nodiscard]] T* peek_oldest() const noexcept {
+    const auto t = top_.load(relaxed);  // a hint
+    return t < bottom_.load(relaxed) ? slot(t).load(relaxed) : nullptr;  // D1
+  }
+
   // Any thread. The oldest task.
   [[nodiscard]] Stolen steal() noexcept {
     auto t = top_.load(seq_cst);           // [last]

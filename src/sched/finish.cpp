@@ -99,8 +99,8 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
   return true;
 }
 
-// Who joins newest first finds its child at one end, who joins in the order of
-// the spawns at the other.
+// Who joins newest first finds its child at one end of a queue, who joins in the
+// order of the spawns at the other.
 bool Worker::take_unstarted(Fiber& child) noexcept {
   Fiber* taken = nullptr;
   if (queues.recent.back() == &child) {
@@ -109,6 +109,8 @@ bool Worker::take_unstarted(Fiber& child) noexcept {
     taken = queues.recent.pop_front();
   } else if (queues.deque.peek() == &child) {
     taken = queues.deque.pop();
+  } else if (queues.deque.peek_oldest() == &child) {
+    taken = queues.deque.steal().task;
   }
   if (taken == nullptr || taken == &child) return taken != nullptr;
   put_back(*taken);  // a thief had the child; this came instead

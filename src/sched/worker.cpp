@@ -168,6 +168,7 @@ Fiber* Worker::search() noexcept {
   constexpr unsigned kRounds = 5;
   const auto count = scheduler_.worker_count();
   if (count == 1 || !scheduler_.config().steal) return nullptr;
+  if (Fiber* fiber = rest_after_crumbs()) return fiber;
   if (!searching_ && !scheduler_.idle.start_search(count)) return nullptr;
   searching_ = true;
   note_heartbeats();
@@ -207,13 +208,33 @@ Fiber* Worker::steal_from(Worker& victim) noexcept {
     }
     counters.stolen.add();
     --wanted;
+    ++crumbs_;
     if (first == nullptr) {
       first = stolen.task;
     } else {
       push_local(*stolen.task);
     }
   }
-  return first == nullptr ? nullptr : ready(first, nullptr);
+  if (first == nullptr) return nullptr;
+  stolen_at_ = time::now();
+  return ready(first, nullptr);
+}
+
+// Fibers so short that stealing them costs more than running them: leave the
+// victim alone for a moment. Not counted as searching, so that it may go on
+// keeping its fibers to itself.
+Fiber* Worker::rest_after_crumbs() noexcept {
+  constexpr std::int64_t kCrumb = 250;      // ns a fiber, steal included
+  constexpr std::int64_t kRest = 20'000;  // ns
+  const auto crumbs = std::exchange(crumbs_, 0);
+  if (crumbs == 0 || searching_) return nullptr;
+  const auto now = time::now();
+  if (now - stolen_at_ > crumbs * kCrumb) return nullptr;
+  do {
+    if (Fiber* fiber = look()) return fiber;
+    for (int i = 0; i < 32; ++i) pause();
+  } while (time::now() < now + kRest && !scheduler_.stopping());
+  return nullptr;
 }
 
 void Worker::note_heartbeats() noexcept {

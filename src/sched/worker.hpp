@@ -110,6 +110,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* look_fairly() noexcept;
   Fiber* search() noexcept;
   Fiber* steal_from(Worker& victim) noexcept;
+  Fiber* rest_after_crumbs() noexcept;
   Fiber* take_over_stale() noexcept;
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
@@ -171,6 +172,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   const void* thread_low_ = nullptr;
   std::size_t thread_size_ = 0;
   Victims victims_;
+  std::int64_t stolen_at_ = 0;  // when the last steal ended
+  std::int64_t crumbs_ = 0;     // how many it brought
   unsigned watched_ = 0;  // whose timers to look at next
   std::vector<std::uint64_t> seen_;  // heartbeats when the search began
   Atomic<std::uint64_t> heartbeat_{0};
