@@ -1,8 +1,7 @@
 #include "sched/carrier.hpp"
 
 #include <cstdio>
-#include <memory>
-#include <mutex>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/futex.hpp"
@@ -88,16 +87,7 @@ void flush_deferred(Carrier& here) noexcept {
   WEFT_CHECK(here.lock_depth == 0,
              "WAKE-FLUSH-UNDER-LOCK: %u locks held, the innermost %p",
              here.lock_depth, here.held[0].lock);
-  // Newest first: turn it round, so that they run in the order of the wakes.
-  Fiber* list = nullptr;
-  for (Fiber* f = here.deferred; f != nullptr;) {
-    Fiber* const rest = f->next;
-    f->next = list;
-    list = f;
-    f = rest;
-  }
-  here.deferred = nullptr;
-  Scheduler::enqueue_list(list);
+  Scheduler::enqueue_list(std::exchange(here.deferred, nullptr));
 }
 
 void die_under_lock(const Carrier& here) noexcept {

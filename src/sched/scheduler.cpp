@@ -206,22 +206,29 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
 }
 
 void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
-  Worker* here = worker_or_null();
+  Worker* const here = worker_or_null();
+  Fiber* elsewhere = nullptr;  // oldest first, by pushing at its front
   bool pushed = false;
   for (Fiber* fiber = newest_first; fiber != nullptr;) {
     Fiber* const rest = fiber->next;
-    Scheduler& home = of(*fiber);
-    if (here != nullptr && &here->scheduler() == &home && fiber->pins == 0) {
+    if (here != nullptr && &here->scheduler() == &of(*fiber) &&
+        fiber->pins == 0) {
       // Newest first into a LIFO: the oldest wake runs first. One notify: the
       // searcher that finds more rouses the next (S4).
       here->push_local(*fiber);
       pushed = true;
     } else {
-      home.enqueue(*fiber);
+      fiber->next = elsewhere;
+      elsewhere = fiber;
     }
     fiber = rest;
   }
   if (pushed) here->notify_local();
+  while (elsewhere != nullptr) {
+    Fiber* const fiber = elsewhere;
+    elsewhere = fiber->next;  // before it is out of our hands
+    of(*fiber).enqueue(*fiber);
+  }
 }
 
 Worker* Scheduler::place_for_outsider() noexcept {

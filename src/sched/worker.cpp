@@ -1,3 +1,9 @@
+// worker.cpp: the loop of a worker: what to run next, whom to steal from, when
+// to sleep.
+//
+// Edges
+//   [hungry]  see worker.hpp; the other end is notify_local().
+
 #include "sched/worker.hpp"
 
 #include <pthread.h>

@@ -9,7 +9,8 @@
 // on it at once, so a burst of short fibers costs neither switch nor stack.
 //
 // Edges
-//   [stop]  Scheduler::stop() -> next(): what was set up before.
+//   [hungry]  a push to a private queue, then load idle || announce, then
+//             heavy_barrier() and load every private queue's size.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +76,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // ---- Owner only.
 
   // A fiber this thread owns, fresh or queued, to its own queue; then
-  // notify_local(), once for several.
+  // notify_local(), once for several. [hungry]
   void push_local(Fiber& fiber) noexcept;
   void notify_local() noexcept;
 
