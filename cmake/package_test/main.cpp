@@ -1,0 +1,5 @@
+#include <weft/weft.hpp>
+
+int main() {
+  return weft::run_main([](weft::Nursery& nursery) { nursery.spawn([] {}); });
+}

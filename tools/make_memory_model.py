@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Writes docs/memory_model.md from the Edges sections of the file heads.
+
+An edge is declared in the head of a file, as `//   [name]  from -> to: what`,
+and cited as [name] in the comments of its ends; tools/check_edges.py keeps the
+two together. This script collects the declarations into one page, with the
+files that cite each. --check writes nothing and fails if the page is out of
+date.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+import lint
+
+PAGE = pathlib.Path("docs/memory_model.md")
+FLOORS = ["base", "context", "stack", "queue", "time", "fiber", "sched",
+          "wait", "scope", "runtime"]
+EDGE = re.compile(r"^//   \[(\w+)\]\s*(.*)$")
+# Not an index (slot[i]), not an attribute ([[nodiscard]]).
+CITED = re.compile(r"(?<![\w\[\])])\[([A-Za-z]\w*)\](?!\])")
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+
+HEAD = """\
+# Memory model
+
+<!-- Written by tools/make_memory_model.py. Change the file heads instead. -->
+
+## What a user may rely on
+
+| done before | is visible after |
+| --- | --- |
+| `spawn()` | the child has started |
+| a child's end | `join()`, `wait()`, `try_join()` or `done()` of its `Task`, or `Nursery::join()`, has told of it |
+| a wake, by `WaitList::wake_one()` or `wake_all()` | `weft::wait()` returned because of it |
+| `Task::cancel()` | a wait of that child failed with `cancelled` |
+| `SpinLock::unlock()` | the next `lock()` of the same lock |
+| a fiber's last step on one thread | its next step on another |
+| the last step of a runtime's fibers | `Runtime::run()` or `shutdown()` has returned |
+
+`AnyTask::state()`, `Nursery::live()`, `this_fiber::cancelled()`, `checkpoint()`
+and the statistics order nothing: they say when to look, not what is there.
+
+## How it is kept
+
+An **edge** is a pair of operations of which the second sees what came before
+the first: a release and an acquire of one word, or a store-then-load on each of
+two words, all four `seq_cst`, so that one side sees the other. Each edge has a
+name, is declared in the head of the file that owns the word, and is cited at
+both ends. `tools/check_edges.py` fails on an ordering without a reason and on
+an edge with one end.
+
+There are no fences, because ThreadSanitizer does not see them. Where one side
+of a store-then-load is hot and the other rare, the hot side's store is a plain
+one and the rare side pays with `membarrier(2)` (`src/base/asymmetric.hpp`).
+
+Chains make the table above. Spawn: `[spawn]`, then the edge of the queue that
+carried the fiber. Park and resume elsewhere: `[context]` at the commit, then
+`[wake]` at the claim, then the queue. Join: `[done]` of the join word, or
+`[live]` of the family.
+
+## Edges
+"""
+
+
+def edges(text):
+    """(name, meaning) for each edge that a file head declares."""
+    found = []
+    for line in text.splitlines():
+        match = EDGE.match(line)
+        if match:
+            found.append([match[1], match[2].strip()])
+        elif not found:
+            continue
+        elif re.match(r"^// {3,}\S", line):
+            found[-1][1] += " " + line[2:].strip()
+        else:
+            break
+    return found
+
+
+def cell(text):
+    return re.sub(r"\s+", " ", text).replace("|", r"\|")
+
+
+class Source:
+    def __init__(self, path, root):
+        text = path.read_text()
+        self.name = path.relative_to(root / "src").as_posix()
+        self.edges = edges(text)
+        self.declares = {edge for edge, _ in self.edges}
+        self.cites = {edge for line in text.splitlines()
+                      if not line.startswith("//")
+                      for edge in CITED.findall(line.partition("//")[2])}
+        stem = self.name.rpartition(".")[0]
+        self.near = {stem + ".hpp", stem + ".cpp"}
+        self.included = set(INCLUDE.findall(text))
+
+
+def ends(owner, edge, sources):
+    """Files that cite this edge: a declaration nearer to them goes first."""
+    for source in sources:
+        if edge not in source.cites:
+            continue
+        nearer = any(edge in other.declares for other in sources
+                     if other.name in source.near)
+        if (owner.name in source.near or
+                (not nearer and owner.name in source.included)):
+            yield source.name
+
+
+def page(root):
+    sources = [Source(path, root)
+               for path in lint.files(root, ["src"], (".hpp", ".cpp"))]
+    sources.sort(key=lambda s: FLOORS.index(s.name.partition("/")[0]))
+    lines = [HEAD]
+    for source in sources:
+        if not source.edges:
+            continue
+        lines += [f"### src/{source.name}", "",
+                  "| edge | from → to: what is seen | cited in |",
+                  "| --- | --- | --- |"]
+        for edge, meaning in source.edges:
+            cited = ", ".join(f"`{name}`"
+                              for name in ends(source, edge, sources))
+            lines.append(f"| [{edge}] | {cell(meaning)} | {cited} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    text = page(root)
+    target = root / PAGE
+    if not arguments.check:
+        target.write_text(text)
+        return 0
+    if target.is_file() and target.read_text() == text:
+        return 0
+    print(f"{PAGE}: out of date; run tools/make_memory_model.py")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
