@@ -2,6 +2,7 @@
 // exactly once, and in order where order is promised.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -123,6 +124,47 @@ TEST(WorkDequeStress, AFullDequeLosesNothing) {
   EXPECT_EQ(stolen.disorder, 0u);
 }
 
+// The owner moves batches in and out while thieves work at the other end.
+TEST(WorkDequeStress, ABatchIsNeverSharedWithAThief) {
+  constexpr std::size_t kBatch = 6;
+  const std::size_t count = 200'000 * kScale;
+  auto items = numbered(count);
+  WorkDeque<Item, 16> deque;
+  std::atomic<bool> done{false};
+  std::uint64_t popped = 0;
+  std::array<Tally, 2> stolen;
+  const auto owner = [&] {
+    std::array<Item*, kBatch> batch;
+    const auto drain = [&] {
+      for (;;) {
+        const auto taken = deque.pop_batch(batch.data(), kBatch);
+        for (std::size_t i = 0; i < taken; ++i) popped += batch[i]->number;
+        if (taken != 0) continue;
+        Item* const task = deque.pop();
+        if (task == nullptr) return;
+        popped += task->number;
+      }
+    };
+    for (std::size_t next = 0; next < count;) {
+      const auto size = std::min(kBatch, count - next);
+      for (std::size_t i = 0; i < size; ++i) batch[i] = &items[next + i];
+      if (deque.push_batch(batch.data(), size)) {
+        next += size;
+      } else {
+        drain();
+      }
+    }
+    drain();
+    done.store(true);
+  };
+  const auto thief = [&](Tally& tally) {
+    while (!done.load()) tally.add(deque.steal().task);
+  };
+  side_by_side({owner, [&] { thief(stolen[0]); }, [&] { thief(stolen[1]); }});
+  EXPECT_EQ(popped + stolen[0].sum + stolen[1].sum, triangle(count));
+  EXPECT_EQ(stolen[0].disorder + stolen[1].disorder, 0u);
+}
+
 TEST(RingStress, ManyProducersAndConsumersKeepTheOrderOfEach) {
   const std::size_t each = 100'000 * kScale;
   Ring<Item> ring;
@@ -154,15 +196,20 @@ TEST(RingStress, ManyProducersAndConsumersKeepTheOrderOfEach) {
 }
 
 TEST(TurnQueueStress, ARaidAndItsOwnerNeverShareAnItem) {
-  const std::size_t count = 100'000 * kScale;
+  const std::size_t count = 300'000 * kScale;
   auto items = numbered(count);
   TurnQueue<Item, 16> queue;
   std::atomic<bool> done{false};
   std::array<Tally, 3> tallies;
   const auto owner = [&] {
+    std::array<Item*, 4> oldest;
     for (auto& item : items) {
       while (!queue.push_back(&item)) tallies[0].add(queue.pop_front());
       if (item.number % 4 == 0) tallies[0].add(queue.pop_front());
+      if (item.number % 64 == 0) {
+        const auto taken = queue.pop_oldest(oldest.data(), oldest.size());
+        for (std::size_t i = 0; i < taken; ++i) tallies[0].add(oldest[i]);
+      }
     }
     while (Item* turn = queue.pop_front()) tallies[0].add(turn);
     done.store(true);
@@ -227,15 +274,43 @@ TEST(GlobalQueueStress, BurstsThatEmptyAgainLoseNothing) {
         tallies[2].add(item);
       }
       std::uint64_t sum = 0;
-      for (const auto& tally : tallies) {
-        sum += tally.sum;
-        wrong += tally.disorder;
-      }
+      for (const auto& tally : tallies) sum += tally.sum;
       wrong += sum != 2 * triangle(kBurst);
     }
   };
   side_by_side({[&] { worker(0); }, [&] { worker(1); }, collector});
   EXPECT_EQ(wrong, 0u);
+}
+
+// With one pusher no reserved slot can lie before its own items: its order
+// holds through ring, list and the moves between them.
+TEST(GlobalQueueStress, OnePushersOrderSurvivesTheOverflow) {
+  const std::size_t count = 100'000 * kScale;
+  GlobalQueue<Item> queue;
+  ASSERT_TRUE(queue.init(4));
+  auto items = numbered(count);
+  std::atomic<std::uint64_t> left{count};
+  std::array<Tally, 2> tallies;
+  const auto pusher = [&] {
+    for (auto& item : items) {
+      // In waves: the list comes and goes.
+      if (item.number % 512 == 0) {
+        while (queue.size_hint() > 64) std::this_thread::yield();
+      }
+      queue.push(&item);
+    }
+  };
+  const auto taker = [&](Tally& tally) {
+    while (left.load() != 0) {
+      Item* const item = queue.take().item;
+      tally.add(item);
+      if (item != nullptr) left.fetch_sub(1);
+    }
+  };
+  side_by_side(
+      {pusher, [&] { taker(tallies[0]); }, [&] { taker(tallies[1]); }});
+  EXPECT_EQ(tallies[0].sum + tallies[1].sum, triangle(count));
+  EXPECT_EQ(tallies[0].disorder + tallies[1].disorder, 0u);
 }
 
 // A ring of four slots and about a thousand items at a time.

@@ -36,6 +36,28 @@ TEST(TurnQueue, KeepsOrderOverManyLaps) {
   EXPECT_EQ(queue.size_hint(), 0u);
 }
 
+TEST(TurnQueue, ItsOwnerTakesFromEitherEnd) {
+  TurnQueue<int, 8> queue;
+  EXPECT_EQ(queue.back(), nullptr);
+  EXPECT_EQ(queue.front(), nullptr);
+  EXPECT_EQ(queue.pop_back(), nullptr);
+  std::array<int, 5> items{};
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  EXPECT_EQ(queue.back(), &items[4]);
+  EXPECT_EQ(queue.front(), &items[0]);
+  EXPECT_EQ(queue.pop_back(), &items[4]);
+  std::array<int*, 8> oldest{};
+  ASSERT_EQ(queue.pop_oldest(oldest.data(), 2), 2u);
+  EXPECT_EQ(oldest[0], &items[0]);
+  EXPECT_EQ(oldest[1], &items[1]);
+  EXPECT_EQ(queue.back(), &items[3]);
+  EXPECT_EQ(queue.front(), &items[2]);
+  EXPECT_EQ(queue.pop_front(), &items[2]);
+  ASSERT_EQ(queue.pop_oldest(oldest.data(), 8), 1u);
+  EXPECT_EQ(oldest[0], &items[3]);
+  EXPECT_EQ(queue.pop_oldest(oldest.data(), 8), 0u);
+}
+
 TEST(TurnQueue, ARaidTakesTheOldestUpToItsLimit) {
   TurnQueue<int, 8> queue;
   std::array<int, 6> items{};

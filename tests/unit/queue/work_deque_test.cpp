@@ -25,6 +25,7 @@ TEST(WorkDeque, StartsEmpty) {
   EXPECT_EQ(deque.size_hint(), 0u);
   EXPECT_EQ(deque.pop(), nullptr);
   EXPECT_EQ(deque.peek(), nullptr);
+  EXPECT_EQ(deque.peek_oldest(), nullptr);
   const auto stolen = deque.steal();
   EXPECT_EQ(stolen.task, nullptr);
   EXPECT_FALSE(stolen.lost_race);
@@ -45,6 +46,7 @@ TEST(WorkDeque, PeekShowsWhatPopReturns) {
   Task a, b;
   ASSERT_TRUE(deque.push(&a) && deque.push(&b));
   EXPECT_EQ(deque.peek(), &b);
+  EXPECT_EQ(deque.peek_oldest(), &a);
   EXPECT_EQ(deque.pop(), &b);
   EXPECT_EQ(deque.peek(), &a);
   EXPECT_EQ(deque.steal().task, &a);
@@ -73,6 +75,34 @@ TEST(WorkDeque, KeepsOrderOverManyLaps) {
     EXPECT_EQ(deque.pop(), &tasks[2]);
     ASSERT_EQ(deque.pop(), nullptr);
   }
+}
+
+TEST(WorkDeque, ABatchGoesInWholeOrNotAtAll) {
+  WorkDeque<Task, 4> deque;
+  std::array<Task, 3> tasks;
+  std::array<Task*, 3> batch{&tasks[0], &tasks[1], &tasks[2]};
+  ASSERT_TRUE(deque.push_batch(batch.data(), 3));
+  EXPECT_FALSE(deque.push_batch(batch.data(), 2));
+  EXPECT_EQ(deque.size_hint(), 3u);
+  EXPECT_TRUE(deque.push_batch(batch.data(), 1));
+  EXPECT_EQ(deque.steal().task, &tasks[0]);
+  EXPECT_EQ(deque.pop(), &tasks[0]);
+  EXPECT_EQ(deque.pop(), &tasks[2]);
+}
+
+TEST(WorkDeque, ABatchComesOutNewestLastAndLeavesTheOldest) {
+  WorkDeque<Task, 8> deque;
+  std::array<Task, 5> tasks;
+  for (auto& task : tasks) ASSERT_TRUE(deque.push(&task));
+  std::array<Task*, 8> batch{};
+  ASSERT_EQ(deque.pop_batch(batch.data(), 2), 2u);
+  EXPECT_EQ(batch[0], &tasks[3]);
+  EXPECT_EQ(batch[1], &tasks[4]);
+  ASSERT_EQ(deque.pop_batch(batch.data(), 8), 2u);
+  EXPECT_EQ(batch[0], &tasks[1]);
+  EXPECT_EQ(batch[1], &tasks[2]);
+  EXPECT_EQ(deque.pop_batch(batch.data(), 8), 0u);  // the last is for pop()
+  EXPECT_EQ(deque.pop(), &tasks[0]);
 }
 
 TEST(WorkDeque, GivesTheLastTaskToOnlyOneSide) {

@@ -1,0 +1,58 @@
+// runtime_test.hpp: a fixture with runtimes that must end empty.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include <weft/weft.hpp>
+
+#include "support/watchdog.hpp"
+
+namespace weft::test {
+
+// Starts runtimes and checks at the end that no fiber is left in them. Frames
+// and stacks are checked by the runtime itself when it goes.
+class RuntimeTest : public ::testing::Test {
+ protected:
+  static Runtime start(Config config) {
+    auto runtime = Runtime::start(config);
+    EXPECT_TRUE(runtime.has_value());
+    return *std::move(runtime);
+  }
+  static Runtime start(unsigned workers) {
+    return start(Config{.workers = workers});
+  }
+  static void expect_empty(const Runtime& runtime) {
+    EXPECT_EQ(runtime.ref().stats().fibers_live, 0u);
+  }
+
+ private:
+  Watchdog watchdog_;
+};
+
+// The same over several numbers of workers.
+class WorkersTest : public RuntimeTest,
+                    public ::testing::WithParamInterface<unsigned> {
+ protected:
+  void SetUp() override { runtime_.emplace(start(GetParam())); }
+  void TearDown() override {
+    expect_empty(*runtime_);
+    runtime_.reset();
+  }
+  Runtime& runtime() { return *runtime_; }
+  // Runs the body as a root fiber; rethrows what it throws.
+  template <typename F>
+  void in_fiber(F&& body) {
+    Status end = runtime_->run([&]() -> Status {
+      body();
+      return {};
+    });
+    EXPECT_TRUE(end) << end.error();
+  }
+
+ private:
+  std::optional<Runtime> runtime_;
+};
+
+}  // namespace weft::test

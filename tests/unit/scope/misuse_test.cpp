@@ -1,0 +1,95 @@
+// misuse_test.cpp: what is reported, and ends the process.
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <weft/weft.hpp>
+
+#include "support/watchdog.hpp"
+
+namespace weft {
+namespace {
+
+class ScopeDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  static Runtime start() { return *Runtime::start({.workers = 1}); }
+
+ private:
+  test::Watchdog watchdog_;
+};
+
+TEST_F(ScopeDeathTest, ReportsANurseryWithoutAFiberAroundIt) {
+  EXPECT_DEATH(Nursery nursery, "Nursery\\(\\) needs a fiber around it");
+}
+
+TEST_F(ScopeDeathTest, ReportsTheRuntimeOfAPlainThread) {
+  EXPECT_DEATH((void)this_fiber::runtime(), "on a plain thread");
+}
+
+TEST_F(ScopeDeathTest, ReportsAnUnseenFailureOnAPlainThread) {
+  EXPECT_DEATH(
+      {
+        Runtime runtime = start();
+        Nursery nursery(runtime);
+        nursery.spawn([]() -> Status { return Error::user(3); });
+      },
+      "join\\(\\) has not reported: failed: 3");
+}
+
+TEST_F(ScopeDeathTest, ReportsANurseryThatAnotherFiberJoins) {
+  EXPECT_DEATH((void)run(Config{.workers = 1},
+                         [](Nursery& nursery) {
+                           nursery.spawn([&] { (void)nursery.join(); });
+                         }),
+               "joined by another fiber");
+}
+
+TEST_F(ScopeDeathTest, ReportsATaskThatOutlivesItsRuntime) {
+  EXPECT_DEATH(
+      {
+        Task<int> task;
+        Runtime runtime = start();
+        Nursery nursery(runtime);
+        task = nursery.spawn([] { return 1; });
+        (void)nursery.join();
+      },
+      "1 tasks outlive their runtime");
+}
+
+// R-RT-03
+TEST_F(ScopeDeathTest, ReportsARuntimeThatEndsInItsOwnFiber) {
+  EXPECT_DEATH(
+      {
+        std::optional<Runtime> runtime(start());
+        (void)runtime->run([&] { runtime.reset(); });
+      },
+      "shut down by one of its own fibers");
+}
+
+TEST_F(ScopeDeathTest, ReportsMoreThan255NestedPins) {
+  struct Nest {
+    static void pin(int depth) {
+      const this_fiber::Pin one;
+      if (depth > 1) pin(depth - 1);
+    }
+  };
+  EXPECT_DEATH((void)run(Config{.workers = 1}, [] { Nest::pin(256); }),
+               "more than 255 nested pins");
+}
+
+TEST_F(ScopeDeathTest, ReportsTheStateOfTheRuntimeAsWell) {
+  EXPECT_DEATH((void)run(Config{.name = "observed", .workers = 1},
+                         [] {
+                           std::thread plain([] { Nursery nursery; });
+                           plain.join();
+                         }),
+               "needs a fiber.*\n.*runtime observed: 1 fibers alive");
+}
+
+}  // namespace
+}  // namespace weft

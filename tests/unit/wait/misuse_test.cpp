@@ -1,0 +1,133 @@
+// misuse_test.cpp: what is reported, and ends the process.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include <weft/weft.hpp>
+
+#include "sched/carrier.hpp"
+#include "support/gate.hpp"
+#include "support/watchdog.hpp"
+
+namespace weft {
+namespace {
+
+using test::Gate;
+
+class WaitDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  template <typename F>
+  static void in_fiber(F&& body) {
+    (void)run(Config{.workers = 1}, std::forward<F>(body));
+  }
+
+ private:
+  test::Watchdog watchdog_;
+};
+
+// R-LOCKD-02 R-LOCKD-03
+TEST_F(WaitDeathTest, ReportsAWaitUnderASpinLock) {
+  EXPECT_DEATH(in_fiber([] {
+                 SpinLock lock;
+                 Gate gate;
+                 lock.lock();
+                 (void)gate.pass();
+               }),
+               "holds spin lock .*locked at .*PARK-UNDER-LOCK");
+}
+
+// R-LOCKD-02
+TEST_F(WaitDeathTest, ReportsAYieldUnderASpinLock) {
+  EXPECT_DEATH(in_fiber([] {
+                 SpinLock lock;
+                 lock.lock();
+                 this_fiber::yield();
+               }),
+               "PARK-UNDER-LOCK");
+}
+
+// R-LOCKD-02
+TEST_F(WaitDeathTest, ReportsASleepUnderASpinLock) {
+  EXPECT_DEATH(in_fiber([] {
+                 SpinLock lock;
+                 lock.lock();
+                 (void)this_fiber::sleep_for(std::chrono::seconds(1));
+               }),
+               "PARK-UNDER-LOCK");
+}
+
+// R-LOCKD-02
+TEST_F(WaitDeathTest, ReportsAWaitUnderASpinLockOnAPlainThread) {
+  EXPECT_DEATH(
+      {
+        SpinLock lock;
+        Gate gate;
+        lock.lock();
+        (void)gate.pass();
+      },
+      "PARK-UNDER-LOCK: a fiber may not wait while it holds 1 spin lock");
+}
+
+// R-LOCKD-03
+TEST_F(WaitDeathTest, ReportsEveryLockThatIsHeld) {
+  EXPECT_DEATH(in_fiber([] {
+                 SpinLock first;
+                 SpinLock second;
+                 first.lock();
+                 second.lock();
+                 this_fiber::yield();
+               }),
+               "holds spin lock.*\n.*holds spin lock.*\n.*2 spin lock");
+}
+
+// R-LOCKD-03
+TEST_F(WaitDeathTest, ReportsAFlushUnderASpinLock) {
+  EXPECT_DEATH(
+      {
+        SpinLock lock;
+        lock.lock();
+        sched::flush_deferred(sched::carrier());
+      },
+      "WAKE-FLUSH-UNDER-LOCK: 1 locks held");
+}
+
+TEST_F(WaitDeathTest, ReportsAnUnlockOfAFreeLock) {
+  EXPECT_DEATH(
+      {
+        SpinLock lock;
+        lock.unlock();
+      },
+      "unlocked that is free");
+}
+
+TEST_F(WaitDeathTest, ReportsAListThatGoesWhileSomebodyWaits) {
+  EXPECT_DEATH(in_fiber([](Nursery& nursery) {
+                 auto gate = std::make_unique<Gate>();
+                 nursery.spawn([&] { (void)gate->pass(); });
+                 while (gate->waiting() == 0) this_fiber::yield();
+                 gate.reset();
+               }),
+               "WaitList is destroyed while somebody waits");
+}
+
+TEST_F(WaitDeathTest, ReportsAWaitableThatForgetsToUnlink) {
+  struct Forgetful {
+    WaitList list;
+    bool try_complete(Waiter&) noexcept { return false; }
+    bool publish(Waiter& waiter) noexcept {
+      list.push_back(waiter);
+      return true;
+    }
+    void unpublish(Waiter&) noexcept {}
+  };
+  EXPECT_DEATH(in_fiber([] {
+                 Forgetful waitable;
+                 (void)weft::wait(waitable, Deadline(Clock::now()));
+               }),
+               "still linked: unpublish");
+}
+
+}  // namespace
+}  // namespace weft
