@@ -14,8 +14,6 @@
 // Invariants
 //   T1  head_, tail_ and the slots belong to who is inside.
 //   T2  size_ grows by the owner alone: an owner that reads zero is right.
-//   T3  tail_ and the slots are written by the owner alone: it may read them
-//       from outside.
 //
 // Edges
 //   [enter]  The owner writes busy_, then reads raided_; a raider writes
@@ -74,17 +72,23 @@ class TurnQueue {
     return item;
   }
 
-  // Owner only. What pop_back() would return, unless a raid comes first.
-  [[nodiscard]] T* back() const noexcept {
-    if (size_.load(relaxed) == 0) return nullptr;  // T2
-    return slots_[(tail_ - 1) & (Capacity - 1)];   // T3
-  }
-
-  // Owner only. What pop_front() would return, unless a raid comes first.
-  [[nodiscard]] T* front() const noexcept {
-    const auto size = size_.load(relaxed);  // T2
-    if (size == 0) return nullptr;
-    return slots_[(tail_ - size) & (Capacity - 1)];  // T3: head_ may move
+  // Owner only. Takes this very item, if it is the newest or the oldest.
+  [[nodiscard]] bool pop_at_end(T* item) noexcept {
+    if (size_.load(relaxed) == 0) return false;  // T2
+    enter();
+    bool found = false;
+    if (tail_ != head_) {
+      if (slots_[(tail_ - 1) & (Capacity - 1)] == item) {
+        --tail_;
+        found = true;
+      } else if (slots_[head_ & (Capacity - 1)] == item) {
+        ++head_;
+        found = true;
+      }
+      size_.store(tail_ - head_, relaxed);  // T2
+    }
+    leave();
+    return found;
   }
 
   // Owner only. Takes at most `max` of the oldest items, oldest first, and

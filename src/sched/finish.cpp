@@ -89,6 +89,21 @@ void Worker::before_in_place() noexcept {
   if (until_fair_ == 1) [[unlikely]] yield_current();
 }
 
+// Who joins newest first finds its child at one end of a queue, who joins in the
+// order of the spawns at the other.
+inline bool Worker::take_unstarted(Fiber& child) noexcept {
+  if (queues.recent.pop_at_end(&child)) [[likely]] return true;
+  Fiber* taken = nullptr;
+  if (queues.deque.peek() == &child) {
+    taken = queues.deque.pop();
+  } else if (queues.deque.peek_oldest() == &child) {
+    taken = queues.deque.steal().task;
+  }
+  if (taken == nullptr || taken == &child) return taken != nullptr;
+  put_back(*taken);  // a thief had the child; this came instead
+  return false;
+}
+
 bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
   if (child.word.state_now() != fiber::State::fresh ||
       !can_host(joiner, child) || !take_unstarted(child)) {
@@ -97,24 +112,6 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
   call_in_place(joiner, child);
   child.join.finish_in_place();
   return true;
-}
-
-// Who joins newest first finds its child at one end of a queue, who joins in the
-// order of the spawns at the other.
-bool Worker::take_unstarted(Fiber& child) noexcept {
-  Fiber* taken = nullptr;
-  if (queues.recent.back() == &child) {
-    taken = queues.recent.pop_back();
-  } else if (queues.recent.front() == &child) {
-    taken = queues.recent.pop_front();
-  } else if (queues.deque.peek() == &child) {
-    taken = queues.deque.pop();
-  } else if (queues.deque.peek_oldest() == &child) {
-    taken = queues.deque.steal().task;
-  }
-  if (taken == nullptr || taken == &child) return taken != nullptr;
-  put_back(*taken);  // a thief had the child; this came instead
-  return false;
 }
 
 bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {

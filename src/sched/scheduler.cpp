@@ -42,7 +42,9 @@ Scheduler::Scheduler(const Config& config)
               .default_size = stack_bytes(config),
               .before_unmap = &forget_stack}),
       config_(config),
-      default_stack_(stacks.default_size()) {}
+      default_stack_(stacks.default_size()),
+      local_spawns_(config.spawn == SpawnPolicy::local && !config.spec_assert) {
+}
 
 Scheduler::~Scheduler() {
   stop();
@@ -112,7 +114,32 @@ void Scheduler::stop() noexcept {
   for (auto& worker : workers) worker->join_thread();
 }
 
+// Each place counts for itself: a worker, or all that is outside (0).
+inline void Scheduler::prepare_frame(Fiber& frame, std::uint64_t number,
+                                     unsigned place) const noexcept {
+  frame.word.reserve();
+  frame.join.reset();
+  frame.id.store(number * (config_.workers + 1) + place,
+                 relaxed);  // published with the frame
+}
+
 Fiber* Scheduler::new_frame() noexcept {
+  Worker* const here = own_worker();
+  if (here == nullptr || config_.max_fibers != 0 || !admits()) [[unlikely]] {
+    return new_frame_slowly();
+  }
+  Fiber* const frame = here->frames.take();
+  here->counters.spawned.add();
+  if (frame == nullptr) [[unlikely]] {
+    count_unspawned();
+    return nullptr;
+  }
+  prepare_frame(*frame, here->counters.spawned.get(), here->index() + 1);
+  return frame;
+}
+
+// From outside, or counted against the limit.
+Fiber* Scheduler::new_frame_slowly() noexcept {
   if (!admits()) return nullptr;
   if (config_.max_fibers != 0) {
     // A limit, orders nothing.
@@ -122,27 +149,14 @@ Fiber* Scheduler::new_frame() noexcept {
       return nullptr;
     }
   }
-  Worker* const here = own_worker();
-  Fiber* frame = nullptr;
-  std::uint64_t id = 0;
-  const std::uint64_t places = workers.size() + 1;
-  if (here != nullptr) {
-    frame = here->frames.take();
-    here->counters.spawned.add();
-    id = here->counters.spawned.get() * places + here->index() + 1;
-  } else {
-    std::size_t got = 0;
-    frame = frames.take(1, got);
-    // A count, and part of the id: unique, no order.
-    id = (outside_spawns_.fetch_add(1, relaxed) + 1) * places;
-  }
-  if (frame == nullptr) [[unlikely]] {
+  std::size_t got = 0;
+  Fiber* const frame = frames.take(1, got);
+  const auto number = outside_spawns_.fetch_add(1, relaxed) + 1;  // a count
+  if (frame == nullptr) {
     count_unspawned();
     return nullptr;
   }
-  frame->word.reserve();
-  frame->join.reset();
-  frame->id.store(id, relaxed);  // published with the frame
+  prepare_frame(*frame, number, 0);
   return frame;
 }
 
@@ -177,12 +191,27 @@ void Scheduler::release_frame(Fiber& frame) noexcept {
   }
 }
 
+// Only what is runnable may enter a queue; asked for by the configuration,
+// where debug builds assert it anyway.
+void Scheduler::check_runnable(const Fiber& fiber) noexcept {
+  const auto state = fiber.word.logical();
+  WEFT_CHECK(state == fiber::Logical::runnable,
+             "a fiber enters a queue in state %s", fiber::to_string(state));
+}
+
 void Scheduler::launch(Fiber& frame) noexcept {
   frame.word.publish();
+  Worker* const here = own_worker();
+  if (here != nullptr && local_spawns_) [[likely]] {  // a new fiber has no pin
+    here->push_local(frame);
+    here->notify_local();
+    return;
+  }
   enqueue(frame);
 }
 
 void Scheduler::enqueue(Fiber& fiber) noexcept {
+  if (config_.spec_assert) [[unlikely]] check_runnable(fiber);
   if (fiber.pins != 0) {
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);

@@ -119,12 +119,17 @@ class Scheduler {
   static constexpr std::size_t kBacklog = 64;
 
   Worker* place_for_outsider() noexcept;
+  static void check_runnable(const Fiber& fiber) noexcept;
   Worker* own_worker() const noexcept;
+  Fiber* new_frame_slowly() noexcept;
+  void prepare_frame(Fiber& frame, std::uint64_t number,
+                     unsigned place) const noexcept;
   void count_unspawned() noexcept;
   void release_frame(Fiber& frame) noexcept;
 
   const Config config_;
   const std::size_t default_stack_;
+  const bool local_spawns_;  // nothing to ask before a push to the own queue
   Atomic<bool> admits_{true};
   Atomic<bool> stopping_{false};
   Atomic<bool> draining_{false};

@@ -17,35 +17,40 @@ void wait_until_gone(const WaitNode& node) noexcept {
   while (!node.gone()) pause();
 }
 
-}  // namespace
-
-Status for_end(Fiber& child, Deadline deadline) noexcept {
-  if (child.join.is_done()) return {};
+[[gnu::noinline]] Status park_for_end(Fiber& child,
+                                      Deadline deadline) noexcept {
   Wait wait;
-  Fiber& self = wait.self();
-  if (&child == &self) return Errc::invalid;
-  if (!self.proxy && deadline == Deadline::never() && !self.word.cancelled()) {
-    sched::this_worker().before_in_place();
-    if (sched::this_worker().run_in_place(self, child)) return {};
-  }
+  if (&child == &wait.self()) return Errc::invalid;
   if (wait.begin(false) == Begun::cancelled) return Errc::cancelled;
   WaitNode node;
   wait.own(node);
   node.linked();
-  Status refused;
-  Who who = Who::withdrawn;
   const auto entered = child.join.enter(node);
-  if (entered == JoinWord::Entered::waiting) {
-    who = wait.park(deadline);
-    if (!node.gone() && !child.join.leave(node)) wait_until_gone(node);
-  } else {
-    who = wait.withdraw();
-    if (entered == JoinWord::Entered::taken) refused = Errc::invalid;
+  if (entered != JoinWord::Entered::waiting) {
+    (void)wait.withdraw();
+    wait.end();
+    return entered == JoinWord::Entered::done ? Status() : Errc::invalid;
   }
+  const auto who = wait.park(deadline);
+  if (!node.gone() && !child.join.leave(node)) wait_until_gone(node);
   wait.end();
-  if (!refused) return refused;
   // Ended is ended, whoever won the claim.
   return child.join.is_done() ? Status() : outcome(who);
+}
+
+}  // namespace
+
+Status for_end(Fiber& child, Deadline deadline) noexcept {
+  if (child.join.is_done()) return {};
+  if (deadline == Deadline::never()) {
+    auto& here = sched::carrier();
+    Fiber& self = *here.current;
+    if (here.worker != nullptr && &child != &self && !self.word.cancelled()) {
+      here.worker->before_in_place();
+      if (sched::this_worker().run_in_place(self, child)) return {};
+    }
+  }
+  return park_for_end(child, deadline);
 }
 
 Status for_family(Family& family, Deadline deadline) noexcept {
