@@ -15,6 +15,7 @@ option(WEFT_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "Warnings are errors" OFF)
 option(WEFT_DEBUG_CHECKS "Check weft's own invariants" ${weft_debug})
 option(WEFT_LTO "Optimize across files" OFF)
+option(WEFT_MODEL "As models see it: tiny queues, no asymmetric barriers" OFF)
 set(WEFT_SANITIZE "" CACHE STRING
   "Sanitizers: empty, address;undefined or thread")
 
@@ -61,6 +62,10 @@ endfunction()
 # the headers show it. Public, and part of the installed package.
 function(weft_client_options target)
   set(flags)
+  if(WEFT_MODEL)
+    target_compile_definitions(${target} PUBLIC WEFT_MODEL)
+    list(APPEND flags -DWEFT_MODEL)
+  endif()
   if(WEFT_DEBUG_CHECKS)
     target_compile_definitions(${target} PUBLIC WEFT_DEBUG_CHECKS)
     list(APPEND flags -DWEFT_DEBUG_CHECKS)

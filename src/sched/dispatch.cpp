@@ -1,5 +1,6 @@
 // dispatch.cpp: from one fiber to the next, and what each switch leaves to do.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -15,7 +16,7 @@ inline context::Ground Worker::ground_of(stack::Stack* stack) noexcept {
 
 // Nobody is hungry: takes a part of the deque back to itself.
 Fiber* Worker::refill() noexcept {
-  constexpr std::size_t kBatch = 64;
+  constexpr std::size_t kBatch = std::min<std::size_t>(64, kRecentSlots);
   Fiber* batch[kBatch];
   const auto count = queues.deque.pop_batch(batch, kBatch);
   if (count == 0) return queues.deque.pop();
@@ -33,7 +34,7 @@ void Worker::expose() noexcept {
 // The oldest part of the private queue to the deque, or to the global queue if
 // that is full too.
 void Worker::spill() noexcept {
-  constexpr std::size_t kBatch = 64;  // of a small stack: keep it small
+  constexpr std::size_t kBatch = std::min<std::size_t>(64, kRecentSlots / 2);
   Fiber* batch[kBatch];
   const auto count = queues.recent.pop_oldest(batch, kBatch);
   if (queues.deque.push_batch(batch, count)) return;

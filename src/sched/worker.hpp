@@ -42,8 +42,15 @@ using fiber::Family;
 
 class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
  public:
+#if defined(WEFT_MODEL)  // small: full queues and overflow are the rule
+  static constexpr std::size_t kRecentSlots = 4;
+  static constexpr std::size_t kDequeSlots = 8;
+  static constexpr std::size_t kInboxSlots = 4;
+#else
+  static constexpr std::size_t kRecentSlots = 1024;
   static constexpr std::size_t kDequeSlots = 4096;
   static constexpr std::size_t kInboxSlots = 256;
+#endif
   static constexpr unsigned kFairInterval = 61;  // dispatches between looks
 
   Worker(Scheduler& scheduler, unsigned index) noexcept;
@@ -81,7 +88,6 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void notify_local() noexcept;
 
   struct Queues {  // ---- Any thread, as each queue allows.
-    static constexpr std::size_t kRecentSlots = 1024;
     queue::TurnQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
     queue::WorkDeque<Fiber, kDequeSlots> deque;
     queue::TurnQueue<Fiber> turns;
