@@ -182,8 +182,11 @@ auto with_nursery(F&& body) -> Result<typename detail::BodyOf<F>::type> {
     return nursery.join();
   } else {
     Result<T> result(std::invoke(std::forward<F>(body), nursery));
-    Status end = nursery.join();
-    if (result && !end) return end.error();
+    if (!result) {
+      (void)nursery.template join<detail::Panics>();
+      return result;
+    }
+    if (Status end = nursery.join(); !end) return end.error();
     return result;
   }
 }

@@ -71,7 +71,7 @@ class AnyTask {  // what all Task<T> can do
   explicit operator bool() const noexcept { return frame_ != nullptr; }
 
   FiberId id() const noexcept;  // 0 if empty
-  std::string_view name() const noexcept;
+  std::string_view name() const noexcept;  // while this handle is held
   FiberState state() const noexcept;  // completed if empty
   bool done() const noexcept;         // has it ended, or never started?
 
@@ -139,7 +139,7 @@ class [[nodiscard(
   //
   //   Suspends:  until the child has ended; always a cancel point. A child
   //              that has not started runs right here, on this stack, if the
-  //              deadline is never().
+  //              deadline is never(); a cancel of the caller then waits for it.
   //   Errors:    the child's; cancelled, timed_out (the caller's: the child
   //              goes on, join again); invalid (empty handle, or oneself);
   //              what refused the spawn. Rethrows an exception; in a client

@@ -4,8 +4,15 @@
 
 namespace weft::context {
 
+Controls current_controls() noexcept {
+  Controls controls;
+  asm volatile("stmxcsr %0" : "=m"(controls.mxcsr));
+  asm volatile("fnstcw %0" : "=m"(controls.x87));
+  return controls;
+}
+
 void prepare(Context& context, std::byte* top, Entry entry, void* argument,
-             void (*cleanup)()) noexcept {
+             void (*cleanup)(), Controls controls) noexcept {
   WEFT_ASSERT(reinterpret_cast<std::uintptr_t>(top) % 16 == 0, "X2");
   // From the top: a null return address for cleanup, cleanup, the trampoline.
   auto* slots = reinterpret_cast<void**>(top);
@@ -16,9 +23,8 @@ void prepare(Context& context, std::byte* top, Entry entry, void* argument,
   context.rbp = 0;
   context.r12 = reinterpret_cast<std::uint64_t>(entry);
   context.r13 = reinterpret_cast<std::uint64_t>(argument);
-  // A new stack starts with the control words of whoever prepares it.
-  asm volatile("stmxcsr %0" : "=m"(context.mxcsr));
-  asm volatile("fnstcw %0" : "=m"(context.x87_control));
+  context.mxcsr = controls.mxcsr;
+  context.x87_control = controls.x87;
 }
 
 }  // namespace weft::context

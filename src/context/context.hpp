@@ -43,9 +43,19 @@ void weft_switch_context(Context* from, Context* to) noexcept;
 void weft_entry_trampoline() noexcept;
 }
 
+// The floating-point control bits that X1 preserves.
+struct Controls {
+  std::uint32_t mxcsr = 0;
+  std::uint16_t x87 = 0;
+};
+// Those in force on this thread now.
+Controls current_controls() noexcept;
+
 // A context that will call entry(argument) on the stack that ends at `top`
-// (64-byte aligned), then `cleanup`, which must not return.
+// (64-byte aligned), with these controls, then `cleanup`, which must not
+// return.
 void prepare(Context& context, std::byte* top, Entry entry, void* argument,
-             void (*cleanup)()) noexcept;
+             void (*cleanup)(),
+             Controls controls = current_controls()) noexcept;
 
 }  // namespace weft::context

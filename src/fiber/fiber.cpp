@@ -54,17 +54,26 @@ void Fiber::drop_result() noexcept {
   }
 }
 
-void Fiber::drop_extras() noexcept {
-  if (!has_extras) return;
+void Fiber::drop_locals() noexcept {
   // A destructor may make new locals: until none is left.
   while (Local* local = extras->locals) {
     extras->locals = local->next;
     local->drop(local->value);
     delete local;
   }
-  std::free(extras->name);
+}
+
+void Fiber::drop_extras() noexcept {
+  Name* name = extras->name.load(relaxed);  // nobody else is left
+  while (name != nullptr) std::free(std::exchange(name, name->older));
   delete std::exchange(extras, nullptr);
   has_extras = false;
+}
+
+const char* Fiber::name() const noexcept {
+  if (!has_extras) return "";
+  Name* name = extras->name.load(acquire);  // [name]
+  return name != nullptr ? name->text() : "";
 }
 
 bool Fiber::inherit_failure(Error error, std::exception_ptr exception) noexcept {
@@ -85,14 +94,15 @@ Extras* Fiber::make_extras() noexcept {
   return extras;
 }
 
-bool Fiber::set_name(std::string_view name) noexcept {
+bool Fiber::set_name(std::string_view text) noexcept {
   Extras* own = make_extras();
   if (own == nullptr) return false;
-  auto* copy = static_cast<char*>(std::malloc(name.size() + 1));
-  if (copy == nullptr) return false;
-  std::memcpy(copy, name.data(), name.size());
-  copy[name.size()] = '\0';
-  std::free(std::exchange(own->name, copy));
+  auto* name = static_cast<Name*>(std::malloc(sizeof(Name) + text.size() + 1));
+  if (name == nullptr) return false;
+  name->older = own->name.load(relaxed);  // one writer
+  std::memcpy(name->text(), text.data(), text.size());
+  name->text()[text.size()] = '\0';
+  own->name.store(name, release);  // [name]
   return true;
 }
 

@@ -31,9 +31,18 @@ struct Local {
   Local* next;
 };
 
+// A name once given stays readable as long as the frame is held.
+struct Name {
+  Name* older;
+  char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
+};
+
 // What few fibers have: a name, locals, somebody else's failure.
+//
+// Edges
+//   [name]  Fiber::set_name() -> Fiber::name(): the text.
 struct Extras {
-  char* name = nullptr;  // owned
+  Atomic<Name*> name{nullptr};
   Local* locals = nullptr;
   Error inherited{Errc{}};  // of a nursery nobody joined; Errc{}: none
   std::exception_ptr inherited_exception;
@@ -57,7 +66,8 @@ class alignas(kCacheLine) Fiber {
   Outcome outcome : 4 = Outcome::none;
   bool proxy : 1 = false;       // a plain thread
   bool skip_body : 1 = false;   // cancelled before it started
-  bool has_extras : 1 = false;  // extras is not null
+  bool has_extras : 1 = false;  // extras is not null; fixed before the start,
+                                // or set by the fiber itself
   std::uint8_t pins = 0;
   std::uint16_t home = 0;         // the worker it is pinned to, 0-based
   std::uint32_t stack_pages = 0;  // asked for; 0: the runtime's default
@@ -97,7 +107,9 @@ class alignas(kCacheLine) Fiber {
   void run_body() noexcept;
   // Whoever reclaims the frame: destroys a result nobody took.
   void drop_result() noexcept;
-  // The fiber itself at its end: destroys locals and name.
+  // The fiber itself at its end: destroys its locals.
+  void drop_locals() noexcept;
+  // Whoever reclaims the frame: frees name and extras.
   void drop_extras() noexcept;
   // The fiber itself: a nursery it did not join failed. Becomes its outcome,
   // unless it fails by itself. False: out of memory.
@@ -106,9 +118,8 @@ class alignas(kCacheLine) Fiber {
   Extras* make_extras() noexcept;
   bool set_name(std::string_view name) noexcept;
 
-  const char* name() const noexcept {
-    return has_extras && extras->name != nullptr ? extras->name : "";
-  }
+  // Any thread, as long as the frame is held.
+  const char* name() const noexcept;
 
  private:
   static constexpr std::size_t kTimerOffset = 256 - sizeof(time::TimerNode);

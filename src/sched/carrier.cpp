@@ -51,7 +51,10 @@ struct PlainThread {
   ~PlainThread() {
     weft_tls_carrier = nullptr;
     Fiber* proxy = carrier.current;
-    proxy->drop_extras();
+    if (proxy->has_extras) {
+      proxy->drop_locals();
+      proxy->drop_extras();
+    }
     proxy->word.done(false);
     proxy->word.reclaim();
     proxy->next = nullptr;

@@ -58,7 +58,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     fresh.exceptions = {};
     context::adopt_stack(stack->sanitizer);
     context::prepare(fresh.context, stack->top(), &Worker::fiber_main, nullptr,
-                     &Worker::fiber_returned);
+                     &Worker::fiber_returned, controls_);
   }
   return &fresh;
 }
@@ -131,7 +131,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
   for (;;) {
     Fiber* self = here->current;
     self->run_body();
-    if (self->has_extras) self->drop_extras();
+    if (self->has_extras) self->drop_locals();
     here = &this_worker();  // the body may have moved
     stack::Stack* const mine = std::exchange(self->stack, nullptr);
     here->check_canary(*mine);

@@ -142,6 +142,7 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
   --until_fair_;  // counts as a dispatch
   child.skip_body = child.word.start(id()) == fiber::Started::run_cancelled;
   child.stack = joiner.stack;
+  child.stack->owner = &child;
   child.host = &joiner;
   current = &child;
   const bool in_flight = !exceptions_->empty();
@@ -149,11 +150,12 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
     joiner.exceptions = std::exchange(*exceptions_, {});
   }
   child.run_body();  // may park, move, run children of its own in place
-  if (child.has_extras) child.drop_extras();
+  if (child.has_extras) child.drop_locals();
   Worker& now = this_worker();
   if (in_flight) [[unlikely]] *now.exceptions_ = joiner.exceptions;
   now.current = &joiner;
   joiner.word.unhost(now.id());
+  joiner.stack->owner = &joiner;
   child.host = nullptr;
   child.stack = nullptr;
   if (failed(child)) [[unlikely]] report_failure(child);

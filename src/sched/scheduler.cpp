@@ -205,9 +205,11 @@ void Scheduler::launch(Fiber& frame) noexcept {
   if (here != nullptr && local_spawns_) [[likely]] {  // a new fiber has no pin
     here->push_local(frame);
     here->notify_local();
-    return;
+  } else if (config_.spawn == SpawnPolicy::local) {
+    enqueue(frame);
+  } else {
+    place(frame);
   }
-  enqueue(frame);
 }
 
 void Scheduler::enqueue(Fiber& fiber) noexcept {
@@ -216,18 +218,20 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
     if (idle.pop_target(home)) home.rouse();
-    return;
-  }
-  Worker* const here = own_worker();
-  if (here != nullptr && config_.spawn == SpawnPolicy::local) [[likely]] {
+  } else if (Worker* const here = own_worker()) {
     here->push_local(fiber);
     here->notify_local();
-    return;
+  } else {
+    place(fiber);
   }
-  Worker* place =
-      config_.spawn == SpawnPolicy::global ? nullptr : place_for_outsider();
-  if (place != nullptr && place->queues.inbox.push(&fiber)) {
-    notify(*place);
+}
+
+// From outside, or by the spawn policy: to some worker's inbox, or for all.
+void Scheduler::place(Fiber& fiber) noexcept {
+  Worker* const target =
+      config_.spawn == SpawnPolicy::global ? nullptr : next_place();
+  if (target != nullptr && target->queues.inbox.push(&fiber)) {
+    notify(*target);
     return;
   }
   global.push(&fiber);
@@ -260,7 +264,7 @@ void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
   }
 }
 
-Worker* Scheduler::place_for_outsider() noexcept {
+Worker* Scheduler::next_place() noexcept {
   const auto count = worker_count();
   const auto first = next_place_.fetch_add(1, relaxed);  // spreads, no order
   Worker& turn = *workers[first % count];

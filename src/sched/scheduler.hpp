@@ -2,14 +2,15 @@
 //
 // Where a runnable fiber goes:
 //   made by                          place                     notify
-//   spawn or wake by a fiber here    own deque                 any
+//   spawn or wake by a fiber here    own private queue; deque  none; any
+//                                    if somebody is hungry
 //   yield                            own turns; global if      none; any
 //                                    somebody is hungry
 //   spawn or wake from outside       a sleeping worker's       that one
 //                                    inbox, else the next one
 //                                    in turn; global if that
 //                                    has a backlog             any
-//   an expired deadline              own deque                 any, once
+//   an expired deadline              as a wake by a fiber      once
 //   the end of a joined child        runs next                 none
 //   pinned                           its worker's pinned list  that one
 //
@@ -70,6 +71,7 @@ class Scheduler {
   // Whoever the join word names: drops a result nobody took, then the frame.
   void reclaim(Fiber& ended) noexcept {
     if (ended.outcome != fiber::Fiber::Outcome::none) ended.drop_result();
+    if (ended.has_extras) ended.drop_extras();
     ended.word.reclaim();
     release_frame(ended);
   }
@@ -118,7 +120,8 @@ class Scheduler {
  private:
   static constexpr std::size_t kBacklog = 64;
 
-  Worker* place_for_outsider() noexcept;
+  void place(Fiber& fiber) noexcept;
+  Worker* next_place() noexcept;
   static void check_runnable(const Fiber& fiber) noexcept;
   Worker* own_worker() const noexcept;
   Fiber* new_frame_slowly() noexcept;

@@ -44,6 +44,7 @@ void Worker::thread_main(void* self) noexcept {
   auto& here = *static_cast<Worker*>(self);
   weft_tls_carrier = &here;
   here.exceptions_ = &context::thread_exception_state();
+  here.controls_ = context::current_controls();
   stack::SignalStack signal_stack;
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // wake on the deadline
 
@@ -108,6 +109,15 @@ Fiber* Worker::look_fairly() noexcept {
   if (Fiber* fiber = std::exchange(next_up_, nullptr)) {
     push_local(*fiber);  // while another goes first
     notify_local();
+  }
+  // Now and then the oldest of its own, that newer ones would outrun for ever.
+  // Rarely: of a tree of fibers it is the largest part that has not begun, and
+  // with every one begun another stack is in use.
+  constexpr unsigned kLooksPerOldest = 64;
+  if (++fair_looks_ % kLooksPerOldest == 0) {
+    Fiber* oldest = queues.deque.steal().task;
+    if (oldest == nullptr) oldest = queues.recent.pop_front();
+    if (oldest != nullptr) return ready(oldest, nullptr);
   }
   // Another place first each time: none can starve the others.
   constexpr unsigned kPlaces = 4;

@@ -161,6 +161,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // Owner only from here.
   context::ExceptionState* exceptions_ = nullptr;  // the thread's
+  context::Controls controls_;  // the thread's at its start: every fiber's
   After after_ = After::nothing;
   Fiber* after_fiber_ = nullptr;
   stack::Stack* after_stack_ = nullptr;
@@ -168,6 +169,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Family* leaving_ = nullptr;   // whose children ended here, not yet told
   std::int64_t leaves_ = 0;     // how many
   unsigned until_fair_ = kFairInterval;
+  unsigned fair_looks_ = 0;
   unsigned fair_place_ = 0;  // where the next fair look begins
   bool fair_due_ = false;
   bool searching_ = false;

@@ -112,7 +112,7 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options) noexcept {
 
 void Nursery::abandon(detail::Frame* frame) noexcept {
   Fiber& fiber = *fiber_of(frame);
-  fiber.drop_extras();
+  if (fiber.has_extras) fiber.drop_extras();
   core_in(state_).scheduler.abandon_frame(fiber);
 }
 

@@ -25,9 +25,7 @@ FiberId AnyTask::id() const noexcept {
 }
 
 std::string_view AnyTask::name() const noexcept {
-  // The fiber frees its name at its end: only before that is it ours to read.
-  if (frame_ == nullptr || done()) return {};
-  return fiber_of(frame_).name();
+  return frame_ == nullptr ? std::string_view() : fiber_of(frame_).name();
 }
 
 FiberState AnyTask::state() const noexcept {

@@ -41,14 +41,14 @@ void wait_until_gone(const WaitNode& node) noexcept {
 }  // namespace
 
 Status for_end(Fiber& child, Deadline deadline) noexcept {
+  auto& here = sched::carrier();
+  Fiber& self = *here.current;
+  if (self.word.cancelled()) [[unlikely]] return Errc::cancelled;
   if (child.join.is_done()) return {};
-  if (deadline == Deadline::never()) {
-    auto& here = sched::carrier();
-    Fiber& self = *here.current;
-    if (here.worker != nullptr && &child != &self && !self.word.cancelled()) {
-      here.worker->before_in_place();
-      if (sched::this_worker().run_in_place(self, child)) return {};
-    }
+  if (deadline == Deadline::never() && here.worker != nullptr &&
+      &child != &self) {
+    here.worker->before_in_place();
+    if (sched::this_worker().run_in_place(self, child)) return {};
   }
   return park_for_end(child, deadline);
 }

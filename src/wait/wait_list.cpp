@@ -12,7 +12,7 @@
 #include "base/atomic.hpp"
 #include "base/check.hpp"
 #include "base/intrusive_list.hpp"
-#include "fiber/wait_node.hpp"
+#include "fiber/fiber.hpp"
 #include "wait/wait.hpp"
 
 namespace weft {
@@ -129,8 +129,9 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
   Waiter waiter;
   node_in(waiter.node_).slot = io;
   for (;;) {
-    if (ops.try_complete(waitable, waiter)) return {};
     waiting::Wait wait;
+    if (wait.self().word.cancelled()) return Errc::cancelled;
+    if (ops.try_complete(waitable, waiter)) return {};
     if (wait.begin(false) == waiting::Begun::cancelled) return Errc::cancelled;
     wait.own(node_in(waiter.node_));
     if (!ops.publish(waitable, waiter)) {

@@ -303,8 +303,12 @@ TEST(GlobalQueueStress, OnePushersOrderSurvivesTheOverflow) {
   const auto taker = [&](Tally& tally) {
     while (left.load() != 0) {
       Item* const item = queue.take().item;
+      if (item == nullptr) {
+        std::this_thread::yield();
+        continue;
+      }
       tally.add(item);
-      if (item != nullptr) left.fetch_sub(1);
+      left.fetch_sub(1);
     }
   };
   side_by_side(

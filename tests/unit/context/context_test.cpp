@@ -232,7 +232,8 @@ TEST(Context, StartsWithTheDirectionFlagClear) {
   std::uint64_t flags = ~std::uint64_t{0};
   Coroutine coroutine(
       [](void* argument) {
-        *static_cast<std::uint64_t*>(argument) = __builtin_ia32_readeflags_u64();
+        *static_cast<std::uint64_t*>(argument) =
+            __builtin_ia32_readeflags_u64();
       },
       &flags);
   coroutine.enter();

@@ -104,7 +104,9 @@ class Coroutine {
 
   std::byte* top() const { return stack_.get()->bytes + kSize; }
   Ground ground() { return {&handle_, stack_.get()->bytes, kSize}; }
-  Ground thread_ground() { return {&thread_handle_, thread_.low, thread_.size}; }
+  Ground thread_ground() {
+    return {&thread_handle_, thread_.low, thread_.size};
+  }
 
   struct alignas(64) Stack {
     std::byte bytes[kSize];

@@ -25,8 +25,8 @@ bool is_live(State state) {
 
 // R-CTRL-02
 TEST(ControlWord, ShowsTheValuesOfTheSpecification) {
-  constexpr std::array<std::int64_t, 9> kValues = {
-      0, -5, -1, -1, kOwner, kOwner, -2, -3, -4};
+  constexpr std::array<std::int64_t, 9> kValues = {0,      -5, -1, -1, kOwner,
+                                                   kOwner, -2, -3, -4};
   for (const State state : kStates) {
     ControlWord word;
     bring(word, state);
@@ -53,9 +53,9 @@ TEST(ControlWord, HoldsOwnersUpToSixteenBits) {
 // R-CTRL-07
 TEST(ControlWord, MapsEachStateToALogicalOne) {
   constexpr std::array kLogical = {
-      Logical::init,    Logical::init,    Logical::runnable,
+      Logical::init,     Logical::init,    Logical::runnable,
       Logical::runnable, Logical::running, Logical::parking,
-      Logical::parked,  Logical::parked,  Logical::done};
+      Logical::parked,   Logical::parked,  Logical::done};
   for (const State state : kStates) {
     ControlWord word;
     bring(word, state);
@@ -70,8 +70,7 @@ TEST(ControlWord, IsUnparkedInEveryState) {
     ControlWord word;
     bring(word, state);
     const bool was_parked = state == State::parked;
-    EXPECT_EQ(word.unpark(),
-              was_parked ? Unparked::owns : Unparked::nothing)
+    EXPECT_EQ(word.unpark(), was_parked ? Unparked::owns : Unparked::nothing)
         << state;
     EXPECT_EQ(word.state_now(), was_parked ? State::queued : state) << state;
     if (was_parked) {

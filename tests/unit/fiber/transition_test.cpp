@@ -41,9 +41,9 @@ TEST(Transition, IsLegalExactlyWhereTheTableSaysSo) {
                         static_cast<Actor>(by)};
         bool expected = false;
         for (const auto& allowed : legal_steps()) expected |= allowed == step;
-        EXPECT_EQ(is_legal(std::get<0>(step), std::get<1>(step),
-                           std::get<2>(step)),
-                  expected)
+        EXPECT_EQ(
+            is_legal(std::get<0>(step), std::get<1>(step), std::get<2>(step)),
+            expected)
             << from << " -> " << to << " by " << by;
         legal += expected;
       }
@@ -66,9 +66,9 @@ TEST(Transition, NamesEveryState) {
   for (unsigned i = 0; i < kLogicalStates; ++i) {
     names.emplace_back(to_string(static_cast<Logical>(i)));
   }
-  EXPECT_EQ(names, (std::vector<std::string_view>{
-                       "init", "runnable", "running", "parking", "parked",
-                       "waking", "done", "cancelled"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"init", "runnable", "running",
+                                                  "parking", "parked", "waking",
+                                                  "done", "cancelled"}));
 }
 
 TEST(Transition, IsCountedWhenChecked) {

@@ -9,23 +9,24 @@
 namespace weft::fiber {
 
 inline std::ostream& operator<<(std::ostream& out, State state) {
-  constexpr std::array kNames = {"free",    "reserved", "fresh",
-                                 "queued",  "running",  "parking",
-                                 "parked",  "hosting",  "done"};
+  constexpr std::array kNames = {"free",   "reserved", "fresh",
+                                 "queued", "running",  "parking",
+                                 "parked", "hosting",  "done"};
   return out << kNames[static_cast<std::size_t>(state)];
 }
 
 namespace test {
 
 inline constexpr std::array kStates = {
-    State::free,    State::reserved, State::fresh,   State::queued, State::running,
-    State::parking, State::parked,   State::hosting, State::done};
+    State::free,   State::reserved, State::fresh,
+    State::queued, State::running,  State::parking,
+    State::parked, State::hosting,  State::done};
 inline constexpr unsigned kOwner = 3;
 inline constexpr std::uint64_t kTicket = 7;  // of the wait in parking, parked
 
 // From free. The wait, if there is one, is `ticket` and no shield unless told.
-inline void bring(ControlWord& word, State state, std::uint64_t ticket = kTicket,
-                  bool shield = false) {
+inline void bring(ControlWord& word, State state,
+                  std::uint64_t ticket = kTicket, bool shield = false) {
   if (state == State::free) return;
   word.reserve();
   if (state == State::reserved) return;

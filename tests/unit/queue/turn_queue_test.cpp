@@ -38,24 +38,33 @@ TEST(TurnQueue, KeepsOrderOverManyLaps) {
 
 TEST(TurnQueue, ItsOwnerTakesFromEitherEnd) {
   TurnQueue<int, 8> queue;
-  EXPECT_EQ(queue.back(), nullptr);
-  EXPECT_EQ(queue.front(), nullptr);
   EXPECT_EQ(queue.pop_back(), nullptr);
   std::array<int, 5> items{};
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
-  EXPECT_EQ(queue.back(), &items[4]);
-  EXPECT_EQ(queue.front(), &items[0]);
   EXPECT_EQ(queue.pop_back(), &items[4]);
   std::array<int*, 8> oldest{};
   ASSERT_EQ(queue.pop_oldest(oldest.data(), 2), 2u);
   EXPECT_EQ(oldest[0], &items[0]);
   EXPECT_EQ(oldest[1], &items[1]);
-  EXPECT_EQ(queue.back(), &items[3]);
-  EXPECT_EQ(queue.front(), &items[2]);
   EXPECT_EQ(queue.pop_front(), &items[2]);
   ASSERT_EQ(queue.pop_oldest(oldest.data(), 8), 1u);
   EXPECT_EQ(oldest[0], &items[3]);
   EXPECT_EQ(queue.pop_oldest(oldest.data(), 8), 0u);
+}
+
+TEST(TurnQueue, ItsOwnerTakesAGivenItemOnlyAtAnEnd) {
+  TurnQueue<int, 8> queue;
+  std::array<int, 4> items{};
+  EXPECT_FALSE(queue.pop_at_end(&items[0]));
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  EXPECT_FALSE(queue.pop_at_end(&items[1]));
+  EXPECT_EQ(queue.size_hint(), 4u);
+  EXPECT_TRUE(queue.pop_at_end(&items[3]));
+  EXPECT_TRUE(queue.pop_at_end(&items[0]));
+  EXPECT_TRUE(queue.pop_at_end(&items[2]));
+  EXPECT_TRUE(queue.pop_at_end(&items[1]));
+  EXPECT_EQ(queue.size_hint(), 0u);
+  EXPECT_FALSE(queue.pop_at_end(&items[1]));
 }
 
 TEST(TurnQueue, ARaidTakesTheOldestUpToItsLimit) {

@@ -6,9 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include <weft/weft.hpp>
-
 #include "support/watchdog.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -50,9 +49,8 @@ TEST_F(RunMainTest, PrintsAnErrorAndReturnsOne) {
 
 TEST_F(RunMainTest, PrintsAnExceptionAndReturnsOne) {
   int code = 0;
-  auto text = stderr_of([&] {
-    code = run_main([] { throw std::runtime_error("broken"); });
-  });
+  auto text = stderr_of(
+      [&] { code = run_main([] { throw std::runtime_error("broken"); }); });
   EXPECT_EQ(code, 1);
   EXPECT_EQ(text, "weft: uncaught exception: broken\n");
   text = stderr_of([&] { code = run_main([] { throw 1; }); });
@@ -74,9 +72,7 @@ TEST_F(RunMainTest, ReportsTheFailureOfAChild) {
 TEST_F(RunMainTest, ObeysTheEnvironment) {
   ::setenv("WEFT_WORKERS", "3", 1);
   unsigned workers = 0;
-  EXPECT_EQ(run_main([&] {
-              workers = this_fiber::runtime().worker_count();
-            }),
+  EXPECT_EQ(run_main([&] { workers = this_fiber::runtime().worker_count(); }),
             0);
   EXPECT_EQ(workers, 3u);
   ::setenv("WEFT_WORKERS", "many", 1);

@@ -1,3 +1,5 @@
+#include "support/runtime_test.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,10 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "support/gate.hpp"
-#include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -28,9 +28,11 @@ class RuntimeLifeTest : public RuntimeTest {};
 TEST_F(RuntimeLifeTest, RunsABodyAndGivesItsResult) {
   Runtime runtime = start(2);
   EXPECT_EQ(runtime.run([] { return 7; }).value(), 7);
-  EXPECT_EQ(runtime.run([](Nursery& nursery) {
-              return nursery.spawn([] { return 8; }).join();
-            }).value(),
+  EXPECT_EQ(runtime
+                .run([](Nursery& nursery) {
+                  return nursery.spawn([] { return 8; }).join();
+                })
+                .value(),
             8);
   EXPECT_TRUE(runtime.run([] {}));
   EXPECT_EQ(runtime.run([]() -> Status { return Errc::denied; }).error(),
@@ -73,7 +75,8 @@ TEST_F(RuntimeLifeTest, RunsFibersOfEveryStackSize) {
     ASSERT_TRUE(runtime.run([](Nursery& nursery) {
       for (int i = 0; i < 20; ++i) nursery.spawn([] { this_fiber::yield(); });
     }));
-    EXPECT_GE(runtime.ref().stats().stack_bytes, static_cast<std::size_t>(size));
+    EXPECT_GE(runtime.ref().stats().stack_bytes,
+              static_cast<std::size_t>(size));
   }
 }
 
@@ -115,8 +118,8 @@ TEST_F(RuntimeLifeTest, CancelsWhatIsLeftAfterTheGrace) {
   Nursery nursery(runtime);
   for (int i = 0; i < 100; ++i) {
     nursery.spawn([&] {
-      cancelled += this_fiber::sleep_until(Deadline::never()).error() ==
-                   Errc::cancelled;
+      cancelled +=
+          this_fiber::sleep_until(Deadline::never()).error() == Errc::cancelled;
     });
   }
   ::testing::internal::CaptureStderr();
@@ -133,9 +136,7 @@ TEST_F(RuntimeLifeTest, ShutsDownNow) {
   std::atomic<int> cancelled{0};
   Nursery nursery(runtime);
   for (int i = 0; i < 100; ++i) {
-    nursery.spawn([&] {
-      cancelled += gate.pass().error() == Errc::cancelled;
-    });
+    nursery.spawn([&] { cancelled += gate.pass().error() == Errc::cancelled; });
   }
   while (gate.waiting() != 100) std::this_thread::yield();
   EXPECT_TRUE(runtime.shutdown_now());

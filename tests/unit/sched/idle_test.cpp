@@ -166,9 +166,8 @@ TEST(Alarm, LooksAgainWhenAnEarlierDeadlineCameMeanwhile) {
   Sleeper holder;
   ASSERT_TRUE(alarm.try_take_role(holder));
   int looks = 0;
-  const auto until = alarm.arm([&looks] {
-    return ++looks == 1 ? std::int64_t{100} : std::int64_t{40};
-  });
+  const auto until = alarm.arm(
+      [&looks] { return ++looks == 1 ? std::int64_t{100} : std::int64_t{40}; });
   EXPECT_EQ(until, 40);
   EXPECT_EQ(looks, 4);
 }

@@ -7,11 +7,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include <weft/weft.hpp>
-
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

@@ -8,12 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "sched/worker.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

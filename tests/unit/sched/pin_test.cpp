@@ -8,10 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -85,9 +84,7 @@ TEST_F(PinTest, EndsWithTheOutermostScope) {
     const auto home = ::gettid();
     {
       const Pin outer;
-      {
-        const Pin inner;
-      }
+      { const Pin inner; }
       this_fiber::yield();
       EXPECT_EQ(::gettid(), home);
     }

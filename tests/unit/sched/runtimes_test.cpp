@@ -8,12 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "sched/carrier.hpp"
 #include "sched/worker.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -57,9 +56,11 @@ TEST_F(RuntimesTest, RunOneInsideTheOther) {
   Runtime inner = start(1);
   const auto answer = outer.run([&] {
     return inner.run([] { return 20; }).value() +
-           inner.run([](Nursery& nursery) {
-             return nursery.spawn([] { return 22; }).join();
-           }).value();
+           inner
+               .run([](Nursery& nursery) {
+                 return nursery.spawn([] { return 22; }).join();
+               })
+               .value();
   });
   EXPECT_EQ(answer.value(), 42);
 }

@@ -11,11 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -222,9 +221,7 @@ TEST_F(StealTest, RunsEveryTaskPastFullQueues) {
   std::atomic<bool> go{false};
   Nursery all(runtime);
   for (int i = 0; i < 2; ++i) {
-    all.spawn([&] {
-      hold_worker_until([&] { return go.load(); });
-    });
+    all.spawn([&] { hold_worker_until([&] { return go.load(); }); });
   }
   for (int i = 1; i <= kTasks; ++i) all.spawn([&sum, i] { sum += i; });
   go = true;

@@ -7,9 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include <weft/weft.hpp>
-
 #include "support/watchdog.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

@@ -7,10 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -308,15 +307,15 @@ TEST_F(NurseryLimitsTest, RefusesMoreFibersThanAllowed) {
 TEST_F(NurseryLimitsTest, RefusesStackSizesOutOfRange) {
   Runtime runtime = start(1);
   ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
-    for (const auto size : {std::size_t{1} << 40, (std::size_t{1} << 30) + 1,
-                            ~std::size_t{0}}) {
+    for (const auto size :
+         {std::size_t{1} << 40, (std::size_t{1} << 30) + 1, ~std::size_t{0}}) {
       const SpawnOptions options{.stack_size = StackSize(size)};
       EXPECT_EQ(nursery.try_spawn(options, [] {}).error(), Errc::invalid);
     }
     for (const auto size : {StackSize::automatic, StackSize::small,
                             StackSize::large, StackSize(1), StackSize(12345)}) {
-      auto child = nursery.spawn(SpawnOptions{.stack_size = size},
-                                 [] { return 1; });
+      auto child =
+          nursery.spawn(SpawnOptions{.stack_size = size}, [] { return 1; });
       EXPECT_EQ(child.join().value(), 1);
     }
   }));

@@ -10,10 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -31,7 +30,8 @@ TEST_P(TaskTest, GivesTheResultOfItsBody) {
     Nursery nursery;
     std::vector<Task<std::string>> tasks;
     for (int i = 0; i < 1000; ++i) {
-      tasks.push_back(nursery.spawn([](int n) { return std::to_string(n); }, i));
+      tasks.push_back(
+          nursery.spawn([](int n) { return std::to_string(n); }, i));
     }
     for (int i = 0; i < 1000; ++i) {
       EXPECT_EQ(tasks[static_cast<std::size_t>(i)].join().value(),
@@ -89,9 +89,8 @@ TEST_P(TaskTest, DestroysEveryClosureAndEveryResult) {
       auto dropped = nursery.spawn([c = Counted(alive)] { return c; });
       auto cancelled = nursery.spawn([c = Counted(alive)] { return c; });
       cancelled.cancel();
-      auto thrown = nursery.spawn([c = Counted(alive)]() -> Counted {
-        throw c;
-      });
+      auto thrown =
+          nursery.spawn([c = Counted(alive)]() -> Counted { throw c; });
       EXPECT_TRUE(dropped.wait());
       EXPECT_TRUE(thrown.wait());
       (void)cancelled.wait();
@@ -328,9 +327,8 @@ TEST_P(TaskTest, TellsItsNameUntilItsFiberEnds) {
   in_fiber([&] {
     for (int i = 0; i < 300; ++i) {
       Nursery nursery;
-      auto task = nursery.spawn(SpawnOptions{.name = "short-lived"}, [] {
-        this_fiber::yield();
-      });
+      auto task = nursery.spawn(SpawnOptions{.name = "short-lived"},
+                                [] { this_fiber::yield(); });
       while (!task.done()) {
         const auto name = std::string(task.name());
         EXPECT_TRUE(name == "short-lived" || name.empty()) << name;

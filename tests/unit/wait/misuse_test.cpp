@@ -4,11 +4,10 @@
 
 #include <chrono>
 
-#include <weft/weft.hpp>
-
 #include "sched/carrier.hpp"
 #include "support/gate.hpp"
 #include "support/watchdog.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

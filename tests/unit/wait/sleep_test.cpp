@@ -7,10 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "context/sanitizer.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -75,11 +74,11 @@ TEST_P(SleepTest, EndsForVeryManySleepers) {
 TEST_P(SleepTest, EndsBeforeALongerOneThatBeganEarlier) {
   in_fiber([&] {
     Nursery nursery;
-    auto longer = nursery.spawn(
-        []() -> Status { return this_fiber::sleep_for(1h); });
+    auto longer =
+        nursery.spawn([]() -> Status { return this_fiber::sleep_for(1h); });
     while (longer.state() != FiberState::parked) this_fiber::yield();
-    auto shorter = nursery.spawn(
-        []() -> Status { return this_fiber::sleep_for(1ms); });
+    auto shorter =
+        nursery.spawn([]() -> Status { return this_fiber::sleep_for(1ms); });
     EXPECT_TRUE(shorter.join(Deadline::after(1h)));
     EXPECT_FALSE(longer.done());
     longer.cancel();
@@ -107,9 +106,8 @@ TEST_P(SleepTest, IsCancelledBeforeDuringAndAfter) {
   in_fiber([&] {
     for (int i = 0; i < 300; ++i) {
       Nursery nursery;
-      auto sleeper = nursery.spawn([]() -> Status {
-        return this_fiber::sleep_for(20us);
-      });
+      auto sleeper =
+          nursery.spawn([]() -> Status { return this_fiber::sleep_for(20us); });
       const auto until = Clock::now() + std::chrono::nanoseconds(200 * i);
       while (Clock::now() < until) this_fiber::yield();
       sleeper.cancel();
@@ -199,7 +197,12 @@ TEST_F(SleepOrderTest, IsThatOfTheDeadlines) {
 TEST_F(SleepOrderTest, IsKeptWhileTheWorkerOfTheSleeperIsStuck) {
   Runtime runtime = start(Config{.workers = 2, .steal = false});
   std::atomic<bool> woken{false};
+  const auto sleeps = [&](std::size_t worker) {
+    return runtime.ref().stats().workers[worker].sleeps;
+  };
+  while (sleeps(0) == 0 || sleeps(1) == 0) std::this_thread::yield();
   ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
+    const this_fiber::Pin pin;
     auto sleeper = nursery.spawn([&] {
       EXPECT_TRUE(this_fiber::sleep_for(1ms));
       woken = true;
@@ -220,8 +223,8 @@ TEST_F(SleepOrderTest, IsKeptWhileEveryWorkerSleeps) {
     ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
       for (int i = 0; i < 8; ++i) {
         nursery.spawn([i] {
-          EXPECT_TRUE(this_fiber::sleep_for(std::chrono::microseconds(
-              100 * (8 - i))));
+          EXPECT_TRUE(
+              this_fiber::sleep_for(std::chrono::microseconds(100 * (8 - i))));
         });
       }
     }));

@@ -5,11 +5,10 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "sched/carrier.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

@@ -1,0 +1,88 @@
+// B-19: each join without a release leaked a fiber and its stack.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <weft/weft.hpp>
+
+#include "stress/scale.hpp"
+#include "support/runtime_test.hpp"
+
+namespace weft {
+namespace {
+
+class LeakTest : public test::RuntimeTest {};
+
+std::ptrdiff_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+}
+
+long resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+  }
+  return 0;
+}
+
+// Every way to be done with a task.
+void end_some(Nursery& nursery, int rounds) {
+  const auto in_an_hour = Deadline::after(std::chrono::hours(1));
+  for (int i = 0; i < rounds; ++i) {
+    (void)nursery.spawn([] { return 1; }).join();
+    (void)nursery.spawn([] { return 2; }).join(in_an_hour);
+    auto waited = nursery.spawn([] { return 3; });
+    (void)waited.wait(in_an_hour);  // and dropped
+    auto cancelled = nursery.spawn([] { return 4; });
+    cancelled.cancel();
+    nursery.spawn([] { this_fiber::yield(); });  // dropped at once
+  }
+}
+
+// R-FIBER-01 R-FIBER-07
+TEST_F(LeakTest, TasksLeaveNoStackNoMappingNoMemoryBehind) {
+  Runtime runtime = start(2);
+  const int rounds = test::scaled(20'000);
+  const auto end = runtime.run([&] {
+    const auto batch = [] {
+      for (int i = 0; i < 10; ++i) {
+        Nursery nursery;
+        end_some(nursery, 10);
+      }
+    };
+    batch();
+    const auto stacks = runtime.ref().stats().stacks_mapped;
+    const auto maps = mappings();
+    const auto resident = resident_kib();
+    for (int i = 0; i < rounds / 100; ++i) batch();
+    // Some slack: how many run at once is a matter of chance.
+    EXPECT_LE(runtime.ref().stats().stacks_mapped, stacks + 256);
+    EXPECT_LE(mappings(), maps + 64);
+    if (!test::kSanitized) {
+      EXPECT_LE(resident_kib(), resident + 8 * 1024);
+    }
+  });
+  EXPECT_TRUE(end);
+  expect_empty(runtime);
+}
+
+// A runtime takes all of it along.
+TEST_F(LeakTest, RuntimesLeaveNoMappingBehind) {
+  const auto once = [] {
+    Runtime runtime = start(2);
+    EXPECT_TRUE(runtime.run([](Nursery& nursery) { end_some(nursery, 10); }));
+  };
+  once();
+  const auto maps = mappings();
+  for (int i = 0; i < test::scaled(100); ++i) once();
+  EXPECT_LE(mappings(), maps + (test::kSanitized ? 64 : 16));
+}
+
+}  // namespace
+}  // namespace weft

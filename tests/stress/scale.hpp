@@ -1,0 +1,34 @@
+// scale.hpp: how much of a storm a build can bear.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_TEST_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define WEFT_TEST_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEFT_TEST_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define WEFT_TEST_ASAN 1
+#endif
+#endif
+
+namespace weft::test {
+
+#if defined(WEFT_TEST_TSAN)
+inline constexpr bool kSanitized = true;
+inline constexpr int kShrink = 20;
+#elif defined(WEFT_TEST_ASAN)
+inline constexpr bool kSanitized = true;
+inline constexpr int kShrink = 5;
+#else
+inline constexpr bool kSanitized = false;
+inline constexpr int kShrink = 1;
+#endif
+
+// So many rounds in a plain build, fewer under a sanitizer, at least one.
+constexpr int scaled(int plain) {
+  return plain / kShrink > 0 ? plain / kShrink : 1;
+}
+
+}  // namespace weft::test
