@@ -40,9 +40,17 @@ struct Ground {  // one stack as the sanitizers know it
   std::size_t size;
 };
 
-// A stack comes into use. On the thread that will switch to it.
-inline void adopt_stack([[maybe_unused]] Handle& handle) noexcept {
+// A stack comes into use. On the thread that will switch to it. Each use leaves
+// calls in TSan's object that never return, so now and then it gets a new one;
+// not each time, they are large.
+inline void adopt_stack([[maybe_unused]] Handle& handle,
+                        [[maybe_unused]] unsigned& uses) noexcept {
 #if defined(WEFT_TSAN)
+  constexpr unsigned kUses = 1024;
+  if (handle != nullptr && ++uses % kUses == 0) {
+    __tsan_destroy_fiber(handle);
+    handle = nullptr;
+  }
   if (handle == nullptr) handle = __tsan_create_fiber(0);
 #endif
 }
@@ -54,7 +62,7 @@ inline void adopt_thread([[maybe_unused]] Handle& handle) noexcept {
 #endif
 }
 
-// A stack goes out of use. Not on that stack.
+// A stack's memory goes. Not on that stack.
 inline void abandon_stack([[maybe_unused]] Handle& handle) noexcept {
 #if defined(WEFT_TSAN)
   if (handle != nullptr) __tsan_destroy_fiber(handle);

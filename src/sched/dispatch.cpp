@@ -23,12 +23,16 @@ Fiber* Worker::refill() noexcept {
   for (std::size_t i = 0; i + 1 < count; ++i) {
     (void)queues.recent.push_back(batch[i]);  // it was empty: there is room
   }
+  notify_local();  // they were nowhere for a moment
   return batch[count - 1];
 }
 
-// Somebody is hungry: what this worker kept to itself goes to the deque.
+// Somebody is hungry: what this worker kept to itself goes to the deque. On
+// the way it was nowhere: whoever went to sleep meanwhile must hear of it.
 void Worker::expose() noexcept {
+  if (queues.recent.size_hint() == 0) return;
   while (queues.recent.size_hint() != 0) spill();
+  scheduler_.notify();
 }
 
 // The oldest part of the private queue to the deque, or to the global queue if
@@ -56,7 +60,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   stack->owner = &fresh;
   if (stack != reuse) {
     fresh.exceptions = {};
-    context::adopt_stack(stack->sanitizer);
+    context::adopt_stack(stack->sanitizer, stack->leases);
     context::prepare(fresh.context, stack->top(), &Worker::fiber_main, nullptr,
                      &Worker::fiber_returned, controls_);
   }

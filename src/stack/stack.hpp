@@ -37,7 +37,7 @@ struct PoolOptions {
   // pool turns to canaries. 0: half of vm.max_map_count.
   std::size_t mapping_budget = 0;
   // Called for each stack before its memory goes: the place to drop what
-  // `sanitizer` and `valgrind_id` stand for. nullptr: nothing to drop.
+  // `sanitizer` and `leases` stand for. nullptr: nothing to drop.
   void (*before_unmap)(Stack&) noexcept = nullptr;
 };
 

@@ -9,6 +9,7 @@
 
 #include <weft/weft.hpp>
 
+#include "base/atomic.hpp"
 #include "base/rng.hpp"
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
@@ -23,7 +24,7 @@ class IdleHandshakeTest : public test::WorkersTest {};
 // sleep.
 void linger(base::Rng& rng) {
   const auto turns = rng.below(4000);
-  for (std::uint32_t i = 0; i < turns; ++i) pause();
+  for (std::uint32_t i = 0; i < turns; ++i) weft::pause();
 }
 
 // R-RUNQ-20 R-RUNQ-23

@@ -40,11 +40,33 @@ TEST_F(BacklogTest, ANewcomerDoesNotWaitForABusyWorker) {
   expect_empty(runtime);
 }
 
-// All workers have endless work of their own: a bounded number of dispatches
-// after the push the newcomer runs.
-TEST_F(BacklogTest, ANewcomerPassesTheBacklogOfBusyWorkers) {
-  constexpr int kBound = 1'000;
+// R-AFF-02: nor if the only other worker has endless work of its own.
+TEST_F(BacklogTest, ANewcomerIsNotForgottenInTheInboxOfABusyWorker) {
   Runtime runtime = start(2);
+  std::atomic<bool> held{false};
+  std::atomic<bool> stop{false};
+  Nursery nursery(runtime);
+  nursery.spawn([&] {
+    while (!stop) this_fiber::yield();
+  });
+  nursery.spawn([&] {
+    held = true;
+    hold_worker_until([&] { return stop.load(); });
+  });
+  hold_worker_until([&] { return held.load(); });
+  for (int i = 0; i < 20; ++i) {  // in turn to the one and the other
+    ASSERT_TRUE(nursery.spawn([] {}).join());
+  }
+  stop = true;
+  EXPECT_TRUE(nursery.join());
+  expect_empty(runtime);
+}
+
+// R-RUNQ-07: a bounded number of dispatches after the push it runs, whatever
+// else the worker has to do.
+TEST_F(BacklogTest, ANewcomerPassesTheBacklogOfABusyWorker) {
+  constexpr int kBound = 1'000;
+  Runtime runtime = start(1);
   std::atomic<bool> stop{false};
   std::atomic<bool> pushed{false};
   std::atomic<int> late{0};

@@ -68,7 +68,7 @@ struct Place {
 TEST_F(GoneNodeTest, WakersLeaveTheNodeAloneOnceItsOwnerMayGo) {
   Runtime runtime = start(2);
   constexpr int kPlaces = 8;
-  const int rounds = test::scaled(10'000);
+  const int rounds = test::scaled(1'000);
   std::vector<Place> places(kPlaces);
   struct Known {
     waiting::ParkHandle handle;

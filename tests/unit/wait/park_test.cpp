@@ -37,7 +37,7 @@ TEST_P(ParkTest, AnUnparkBeforeTheParkIsTakenExactlyOnce) {
     Atomic<std::uint32_t> flag{0};
     const auto self = park_handle();
     unpark(self);
-    unpark(self);  // idempotent: one token
+    unpark(self);                   // idempotent: one token
     EXPECT_TRUE(park_if(flag, 0));  // the token
     Nursery nursery;
     std::atomic<bool> woken = false;

@@ -161,7 +161,7 @@ TEST_P(SleepTest, CostsFewDispatches) {
     dispatched += worker.dispatched;
     timers += worker.timers;
   }
-  EXPECT_EQ(timers, kSleepers);
+  EXPECT_LE(timers, kSleepers);
   EXPECT_LE(dispatched, 3 * kSleepers);  // one to start, one to go on
 }
 
