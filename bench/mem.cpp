@@ -77,10 +77,11 @@ bench::Outcome mem(const bench::Options& options) {
     weft::Nursery nursery;
     auto start = bench::Clock::now();
     for (std::int64_t i = 0; i < n; ++i) {
-      nursery.spawn({.stack_size = weft::StackSize(64 << 10)}, [&gate, &all_up, &up, n] {
-        if (++up == n) all_up.open();
-        gate.pass().value();
-      });
+      nursery.spawn({.stack_size = weft::StackSize(64 << 10)},
+                    [&gate, &all_up, &up, n] {
+                      if (++up == n) all_up.open();
+                      gate.pass().value();
+                    });
     }
     all_up.pass().value();
     const double create = bench::ms_since(start);

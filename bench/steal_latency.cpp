@@ -50,8 +50,7 @@ bench::Outcome steal_latency(const bench::Options& options) {
   outcome.cpu_ms = bench::cpu_ms() - cpu;
   const bench::Outcome woken = bench::percentiles(asleep.waited, "asleep_");
   outcome.more.emplace_back("asleep_p50_us", woken.value);
-  outcome.more.insert(outcome.more.end(), woken.more.begin(),
-                      woken.more.end());
+  outcome.more.insert(outcome.more.end(), woken.more.begin(), woken.more.end());
   outcome.more.emplace_back("not_stolen",
                             searching.not_stolen + asleep.not_stolen);
   return outcome;

@@ -92,9 +92,8 @@ class FiberLocal {
     void* value = detail::find_local(this);
     if (value == nullptr) {
       value = new T(initial_);
-      detail::add_local(this, value, [](void* old) noexcept {
-        delete static_cast<T*>(old);
-      });
+      detail::add_local(
+          this, value, [](void* old) noexcept { delete static_cast<T*>(old); });
     }
     return *static_cast<T*>(value);
   }

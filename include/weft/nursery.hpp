@@ -140,8 +140,7 @@ class Nursery {
 
   template <typename Handle, typename F, typename... Args>
   Handle launch(const detail::Reserved& reserved, F&& f, Args&&... args) {
-    using Closure =
-        detail::Closure<std::decay_t<F>, std::decay_t<Args>...>;
+    using Closure = detail::Closure<std::decay_t<F>, std::decay_t<Args>...>;
     struct Abandon {  // a copy that throws leaves nothing behind
       Nursery* nursery;
       detail::Frame* frame;
@@ -164,8 +163,7 @@ namespace detail {
 template <typename F, typename... Args>
 decltype(auto) call_scoped(F&& f, Args&&... args) {
   Nursery nursery;
-  return std::invoke(std::forward<F>(f), nursery,
-                     std::forward<Args>(args)...);
+  return std::invoke(std::forward<F>(f), nursery, std::forward<Args>(args)...);
 }
 
 }  // namespace detail

@@ -70,10 +70,10 @@ class AnyTask {  // what all Task<T> can do
   // False: empty, already joined, or never started.
   explicit operator bool() const noexcept { return frame_ != nullptr; }
 
-  FiberId id() const noexcept;  // 0 if empty
+  FiberId id() const noexcept;             // 0 if empty
   std::string_view name() const noexcept;  // while this handle is held
-  FiberState state() const noexcept;  // completed if empty
-  bool done() const noexcept;         // has it ended, or never started?
+  FiberState state() const noexcept;       // completed if empty
+  bool done() const noexcept;              // has it ended, or never started?
 
   // Cancels this child alone: its waits fail with cancelled from now on, and a
   // body that has not started never does. That is no failure of the nursery.

@@ -96,12 +96,15 @@ class WaitList {
 template <typename W>
 concept Waitable = requires(W& waitable, Waiter& waiter) {
   // Finishes without parking, if it can. Called again after each wake-up.
-  { waitable.try_complete(waiter) } noexcept -> std::same_as<bool>;
+  { waitable.try_complete(waiter) }
+  noexcept->std::same_as<bool>;
   // Under the lock: re-checks, then links the waiter; false if there is nothing
   // to wait for any more (closed). From true on a wake must find it.
-  { waitable.publish(waiter) } noexcept -> std::same_as<bool>;
+  { waitable.publish(waiter) }
+  noexcept->std::same_as<bool>;
   // Unlinks, if still linked. Idempotent.
-  { waitable.unpublish(waiter) } noexcept -> std::same_as<void>;
+  { waitable.unpublish(waiter) }
+  noexcept->std::same_as<void>;
 };
 
 namespace detail {

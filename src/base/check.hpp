@@ -12,8 +12,8 @@
 namespace weft::base {
 
 // Any thread. Prints "weft: <text>", the registered dump, and aborts.
-[[noreturn]] void die(const char* file, int line, const char* format, ...) noexcept
-    __attribute__((format(printf, 3, 4), cold));
+[[noreturn]] void die(const char* file, int line, const char* format,
+                      ...) noexcept __attribute__((format(printf, 3, 4), cold));
 
 using CrashDump = void (*)() noexcept;
 // Any thread. The function prints what it knows to stderr; nullptr: none.
@@ -21,18 +21,18 @@ void set_crash_dump(CrashDump dump) noexcept;
 
 }  // namespace weft::base
 
-#define WEFT_CHECK(condition, ...)                               \
-  do {                                                           \
-    if (!(condition)) [[unlikely]]                               \
-      ::weft::base::die(__FILE__, __LINE__, __VA_ARGS__);        \
+#define WEFT_CHECK(condition, ...)                        \
+  do {                                                    \
+    if (!(condition)) [[unlikely]]                        \
+      ::weft::base::die(__FILE__, __LINE__, __VA_ARGS__); \
   } while (false)
 
 #if defined(WEFT_DEBUG_CHECKS)
-#define WEFT_ASSERT(condition, invariant)                                   \
-  do {                                                                      \
-    if (!(condition)) [[unlikely]]                                          \
-      ::weft::base::die(__FILE__, __LINE__, "broken invariant %s: %s",      \
-                        invariant, #condition);                             \
+#define WEFT_ASSERT(condition, invariant)                              \
+  do {                                                                 \
+    if (!(condition)) [[unlikely]]                                     \
+      ::weft::base::die(__FILE__, __LINE__, "broken invariant %s: %s", \
+                        invariant, #condition);                        \
   } while (false)
 #else
 #define WEFT_ASSERT(condition, invariant) \

@@ -91,7 +91,7 @@ class ControlWord {
 
   // Spawner only: the frame is not needed after all.
   void abandon() noexcept {
-    const auto w = word_.load(relaxed);  // exclusive: C1
+    const auto w = word_.load(relaxed);     // exclusive: C1
     word_.store(w & kTicketMask, relaxed);  // free; exclusive: C1
   }
 
@@ -129,7 +129,8 @@ class ControlWord {
         return Committed::resume_now;
       }
       const auto next = with_owner(with_state(w, State::parked), 0);
-      if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [context]
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      acquire)) {  // [context]
         record(Logical::parking, Logical::parked, Actor::worker);
         return Committed::parked;
       }
@@ -231,8 +232,7 @@ class ControlWord {
   [[nodiscard]] Who end_park() noexcept {
     for (auto w = word_.load(acquire);;) {  // [wake]
       const bool refused = state(w) == State::parking;
-      const auto who =
-          claim_of(w) == Who::open ? Who::withdrawn : claim_of(w);
+      const auto who = claim_of(w) == Who::open ? Who::withdrawn : claim_of(w);
       auto next = with_claim(with_state(w, State::running), who);
       if (refused) next &= ~kToken;
       if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
@@ -251,7 +251,8 @@ class ControlWord {
       WEFT_ASSERT(state(w) == State::running || state(w) == State::parking,
                   "C1");
       const auto next = with_owner(with_state(w, State::queued), 0);
-      if (word_.compare_exchange_weak(w, next, acq_rel, relaxed)) {  // [context]
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      relaxed)) {  // [context]
         record(Logical::running, Logical::runnable, Actor::worker);
         return;
       }
@@ -264,7 +265,8 @@ class ControlWord {
     auto w = word_.load(relaxed);  // own word: the exchange decides
     while (state(w) == State::running) {
       const auto next = with_owner(with_state(w, State::hosting), 0);
-      if (word_.compare_exchange_weak(w, next, acq_rel, relaxed)) {  // [context]
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      relaxed)) {  // [context]
         return true;
       }
     }
@@ -274,7 +276,7 @@ class ControlWord {
   // The worker on which the guest ended: hosting -> running.
   void unhost(unsigned owner) noexcept {
     if (state(word_.load(relaxed)) != State::hosting) return;  // never left it
-    move(State::hosting, State::running, owner);  // [wake]
+    move(State::hosting, State::running, owner);               // [wake]
   }
 
   // Worker only. Token and cancel go with the fiber: a racing exchange fails
@@ -282,8 +284,8 @@ class ControlWord {
   void done(bool was_cancelled) noexcept {
     const auto w = word_.load(relaxed);  // only the ticket is kept
     WEFT_ASSERT(state(w) == State::running, "C1");
-    record(Logical::running,
-           was_cancelled ? Logical::cancelled : Logical::done, Actor::worker);
+    record(Logical::running, was_cancelled ? Logical::cancelled : Logical::done,
+           Actor::worker);
     word_.store((w & kTicketMask) | bits(State::done), release);  // [done]
   }
 
@@ -354,7 +356,8 @@ class ControlWord {
   std::uint64_t move(State from, State to, unsigned owner) noexcept {
     const auto change =
         bits(to) - bits(from) + (std::uint64_t{owner} << kOwnerShift);
-    const auto w = word_.fetch_add(change, acq_rel);  // [spawn] [context] [wake]
+    const auto w =
+        word_.fetch_add(change, acq_rel);  // [spawn] [context] [wake]
     WEFT_ASSERT(state(w) == from, "C3");
     return w;
   }

@@ -17,9 +17,9 @@ bool Family::give_up(WaitNode& node) noexcept {
   if (!joiner_.compare_exchange_strong(seen, kNone, acq_rel, acquire)) {
     return false;
   }
-  if (live_.fetch_add(kBias, acq_rel) == 0) {  // [live]
+  if (live_.fetch_add(kBias, acq_rel) == 0) {         // [live]
     while (joiner_.load(acquire) != kTaken) pause();  // [taken]
-    joiner_.store(kNone, relaxed);  // nobody is left to look
+    joiner_.store(kNone, relaxed);                    // nobody is left to look
   }
   return true;
 }

@@ -21,12 +21,11 @@
 #include <cstdint>
 #include <exception>
 
-#include <weft/detail/body.hpp>
-#include <weft/result.hpp>
-
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/wait_node.hpp"
+#include <weft/detail/body.hpp>
+#include <weft/result.hpp>
 
 namespace weft::fiber {
 

@@ -25,8 +25,8 @@ void Fiber::run_body() noexcept {
   } catch (...) {
     set_exception(std::current_exception());
   }
-  if (has_extras && !(extras->inherited == Errc{}) &&
-      outcome == Outcome::value) [[unlikely]] {
+  if (has_extras && !(extras->inherited == Errc{}) && outcome == Outcome::value)
+      [[unlikely]] {
     drop_result();
     if (extras->inherited_exception != nullptr) {
       set_exception(std::move(extras->inherited_exception));
@@ -76,7 +76,8 @@ const char* Fiber::name() const noexcept {
   return name != nullptr ? name->text() : "";
 }
 
-bool Fiber::inherit_failure(Error error, std::exception_ptr exception) noexcept {
+bool Fiber::inherit_failure(Error error,
+                            std::exception_ptr exception) noexcept {
   Extras* own = make_extras();
   if (own == nullptr) return false;
   if (own->inherited == Errc{}) {

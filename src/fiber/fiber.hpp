@@ -9,8 +9,6 @@
 #include <exception>
 #include <string_view>
 
-#include <weft/detail/body.hpp>
-
 #include "base/atomic.hpp"
 #include "context/context.hpp"
 #include "context/exception_state.hpp"
@@ -18,6 +16,7 @@
 #include "fiber/join_word.hpp"
 #include "stack/stack.hpp"
 #include "time/timer_heap.hpp"
+#include <weft/detail/body.hpp>
 
 namespace weft::fiber {
 

@@ -86,7 +86,8 @@ class FrameCache {
   void put(Fiber& frame) noexcept {
     frame.next = free_;
     free_ = &frame;
-    if (++size_ > kBound) [[unlikely]] shrink();
+    if (++size_ > kBound) [[unlikely]]
+      shrink();
   }
 
  private:

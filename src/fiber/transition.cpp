@@ -15,14 +15,14 @@ struct Step {
 constexpr Step kLegal[] = {
     {Logical::init, Logical::runnable, Actor::spawner},
     {Logical::runnable, Logical::running, Actor::worker},
-    {Logical::running, Logical::runnable, Actor::worker},   // yield
-    {Logical::running, Logical::parking, Actor::owner},     // enter a wait
-    {Logical::parking, Logical::running, Actor::owner},     // not needed
-    {Logical::parking, Logical::running, Actor::worker},    // commit refused
-    {Logical::parking, Logical::parked, Actor::worker},     // commit
-    {Logical::parked, Logical::waking, Actor::waker},       // claim won
-    {Logical::waking, Logical::runnable, Actor::waker},     // enqueue
-    {Logical::parked, Logical::runnable, Actor::waker},     // both, fused
+    {Logical::running, Logical::runnable, Actor::worker},  // yield
+    {Logical::running, Logical::parking, Actor::owner},    // enter a wait
+    {Logical::parking, Logical::running, Actor::owner},    // not needed
+    {Logical::parking, Logical::running, Actor::worker},   // commit refused
+    {Logical::parking, Logical::parked, Actor::worker},    // commit
+    {Logical::parked, Logical::waking, Actor::waker},      // claim won
+    {Logical::waking, Logical::runnable, Actor::waker},    // enqueue
+    {Logical::parked, Logical::runnable, Actor::waker},    // both, fused
     {Logical::running, Logical::done, Actor::worker},
     {Logical::running, Logical::cancelled, Actor::worker},
 };
@@ -45,8 +45,9 @@ bool is_legal(Logical from, Logical to, Actor by) noexcept {
 }
 
 const char* to_string(Logical state) noexcept {
-  constexpr const char* kNames[] = {"init",   "runnable", "running", "parking",
-                                    "parked", "waking",   "done",    "cancelled"};
+  constexpr const char* kNames[] = {"init",    "runnable", "running",
+                                    "parking", "parked",   "waking",
+                                    "done",    "cancelled"};
   return kNames[static_cast<std::size_t>(state)];
 }
 

@@ -31,10 +31,10 @@ struct Registry {
 void describe_fiber(void* owner, int fd) noexcept {
   const auto* fiber = static_cast<const fiber::Fiber*>(owner);
   char text[160];
-  const int length = std::snprintf(
-      text, sizeof text, "fiber #%llu \"%s\" of body %p",
-      static_cast<unsigned long long>(fiber->id.load(relaxed)), fiber->name(),
-      reinterpret_cast<void*>(fiber->body->run));
+  const int length =
+      std::snprintf(text, sizeof text, "fiber #%llu \"%s\" of body %p",
+                    static_cast<unsigned long long>(fiber->id.load(relaxed)),
+                    fiber->name(), reinterpret_cast<void*>(fiber->body->run));
   if (length > 0) {
     const auto size =
         std::min(static_cast<std::size_t>(length), sizeof text - 1);

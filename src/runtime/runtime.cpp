@@ -1,5 +1,3 @@
-#include <weft/runtime.hpp>
-
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -12,6 +10,7 @@
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 #include "time/clock.hpp"
+#include <weft/runtime.hpp>
 
 namespace weft {
 
@@ -146,8 +145,7 @@ Runtime& Runtime::operator=(Runtime&& other) noexcept {
 
 Runtime::~Runtime() {
   if (state_ == nullptr) return;
-  (void)shutdown(
-      Deadline::after(state_->scheduler.config().shutdown_timeout));
+  (void)shutdown(Deadline::after(state_->scheduler.config().shutdown_timeout));
 }
 
 Status Runtime::shutdown(Deadline graceful_until) {

@@ -108,7 +108,8 @@ void die_under_lock(const Carrier& here) noexcept {
 bool sleep_as_proxy(Fiber& proxy, std::int64_t until) noexcept {
   auto& wake = proxy.storage.wake;
   while (wake.load(acquire) == 0) {  // [rouse]
-    if (until != base::kForever && Clock::now().time_since_epoch().count() >= until) {
+    if (until != base::kForever &&
+        Clock::now().time_since_epoch().count() >= until) {
       return false;
     }
     base::futex_wait(wake, 0, until);

@@ -38,8 +38,9 @@ struct Carrier {
 
 }  // namespace weft::sched
 
-extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec")))
-__thread weft::sched::Carrier* weft_tls_carrier;
+extern "C" __attribute__((
+    visibility("hidden"),
+    tls_model("initial-exec"))) __thread weft::sched::Carrier* weft_tls_carrier;
 
 namespace weft::sched {
 
@@ -62,7 +63,8 @@ Carrier& adopt_plain_thread() noexcept;
 
 // Any thread.
 inline Carrier& carrier() noexcept {
-  if (Carrier* here = carrier_or_null()) [[likely]] return *here;
+  if (Carrier* here = carrier_or_null()) [[likely]]
+    return *here;
   return adopt_plain_thread();
 }
 
@@ -79,7 +81,8 @@ void flush_deferred(Carrier& here) noexcept;
 // Dies with PARK-UNDER-LOCK and the locks held.
 [[noreturn]] void die_under_lock(const Carrier& here) noexcept;
 inline void check_may_park(const Carrier& here) noexcept {
-  if (here.lock_depth != 0) [[unlikely]] die_under_lock(here);
+  if (here.lock_depth != 0) [[unlikely]]
+    die_under_lock(here);
 }
 
 // The proxy of a plain thread sleeps until somebody made it runnable, at most

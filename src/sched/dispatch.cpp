@@ -1,10 +1,11 @@
 // dispatch.cpp: from one fiber to the next, and what each switch leaves to do.
 
+#include "sched/dispatch.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
-#include "sched/dispatch.hpp"
 
 namespace weft::sched {
 
@@ -47,8 +48,8 @@ void Worker::spill() noexcept {
 
 Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   const auto size = scheduler_.stack_size(fresh);
-  auto* stack = reuse != nullptr && reuse->size == size ? reuse
-                                                        : stacks_.take(size);
+  auto* stack =
+      reuse != nullptr && reuse->size == size ? reuse : stacks_.take(size);
   fresh.skip_body = fresh.word.start(id()) == fiber::Started::run_cancelled;
   if (stack == nullptr) [[unlikely]] {
     fresh.body->drop_closure(fresh.storage.bytes);
@@ -69,10 +70,10 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
 
 // The switch itself. On return, maybe much later, on the same stack and maybe
 // on another thread; `this` is of no use then.
-[[gnu::noinline]] void Worker::leave(context::Context& here,
-                                     stack::Stack* from, bool ends,
-                                     Fiber* to) noexcept {
-  if (leaving_ != nullptr) [[unlikely]] flush_leaves();
+[[gnu::noinline]] void Worker::leave(context::Context& here, stack::Stack* from,
+                                     bool ends, Fiber* to) noexcept {
+  if (leaving_ != nullptr) [[unlikely]]
+    flush_leaves();
   if (next_up_ != nullptr && to != nullptr) [[unlikely]] {
     push_local(*std::exchange(next_up_, nullptr));  // not behind `to`
     notify_local();

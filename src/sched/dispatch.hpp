@@ -16,7 +16,8 @@ namespace weft::sched {
 // A queue entry becomes this worker's: running, with a stack. nullptr: it
 // could not be started and has ended.
 WEFT_INLINE Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
-  if (entry->word.state_now() == fiber::State::fresh) return begin(*entry, reuse);
+  if (entry->word.state_now() == fiber::State::fresh)
+    return begin(*entry, reuse);
   entry->word.resume(id());
   return entry;
 }
@@ -49,7 +50,8 @@ WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
 }
 
 // Where no guard traps, an overflow is found when the stack is left.
-WEFT_INLINE void Worker::check_canary(const stack::Stack& stack) const noexcept {
+WEFT_INLINE void Worker::check_canary(
+    const stack::Stack& stack) const noexcept {
   if (scheduler_.stacks.guard() == stack::GuardKind::canary &&
       !stack::canary_intact(stack)) [[unlikely]] {
     stack::report_overflow(stack);
@@ -97,13 +99,15 @@ WEFT_INLINE void Worker::arrive() noexcept {
 }
 
 WEFT_INLINE void Worker::push_local(Fiber& fiber) noexcept {
-  if (queues.recent.push_back(&fiber)) [[likely]] return;
+  if (queues.recent.push_back(&fiber)) [[likely]]
+    return;
   spill();
   (void)queues.recent.push_back(&fiber);  // there is room now
 }
 
 WEFT_INLINE void Worker::notify_local() noexcept {
-  if (!scheduler_.idle.hungry()) [[likely]] return;
+  if (!scheduler_.idle.hungry()) [[likely]]
+    return;
   expose();
   scheduler_.notify();
 }

@@ -23,8 +23,7 @@ void report_failure(Fiber& fiber) noexcept {
 }
 
 bool failed(const Fiber& fiber) noexcept {
-  return fiber.outcome == Outcome::error ||
-         fiber.outcome == Outcome::exception;
+  return fiber.outcome == Outcome::error || fiber.outcome == Outcome::exception;
 }
 
 }  // namespace
@@ -32,7 +31,8 @@ bool failed(const Fiber& fiber) noexcept {
 // The stack is no longer the fiber's (J3).
 void Worker::finish(Fiber& fiber) noexcept {
   Family* const family = fiber.family;  // after finish() the frame may be gone
-  if (failed(fiber)) [[unlikely]] report_failure(fiber);
+  if (failed(fiber)) [[unlikely]]
+    report_failure(fiber);
   counters.finished.add();
   fiber.word.done(fiber.skip_body);
   const auto [joiner, reclaim] = fiber.join.finish();
@@ -86,13 +86,15 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 // A run in place counts as a dispatch. When the fair look is due the joiner
 // yields first, so that a loop of spawns and joins starves nobody.
 void Worker::before_in_place() noexcept {
-  if (until_fair_ == 1) [[unlikely]] yield_current();
+  if (until_fair_ == 1) [[unlikely]]
+    yield_current();
 }
 
 // Who joins newest first finds its child at one end of a queue, who joins in the
 // order of the spawns at the other.
 inline bool Worker::take_unstarted(Fiber& child) noexcept {
-  if (queues.recent.pop_at_end(&child)) [[likely]] return true;
+  if (queues.recent.pop_at_end(&child)) [[likely]]
+    return true;
   Fiber* taken = nullptr;
   if (queues.deque.peek() == &child) {
     taken = queues.deque.pop();
@@ -152,13 +154,15 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
   child.run_body();  // may park, move, run children of its own in place
   if (child.has_extras) child.drop_locals();
   Worker& now = this_worker();
-  if (in_flight) [[unlikely]] *now.exceptions_ = joiner.exceptions;
+  if (in_flight) [[unlikely]]
+    *now.exceptions_ = joiner.exceptions;
   now.current = &joiner;
   joiner.word.unhost(now.id());
   joiner.stack->owner = &joiner;
   child.host = nullptr;
   child.stack = nullptr;
-  if (failed(child)) [[unlikely]] report_failure(child);
+  if (failed(child)) [[unlikely]]
+    report_failure(child);
   now.counters.finished.add();
   now.counters.in_place.add();
   child.word.done(child.skip_body);

@@ -22,7 +22,8 @@ Sleeper* Idle::pop() noexcept {
   std::lock_guard hold(lock_);
   auto w = word_.load(seq_cst);  // [sleep] [search]
   do {
-    if (searching(w) != 0 || sleeping(w) == 0) return nullptr;  // another was faster
+    if (searching(w) != 0 || sleeping(w) == 0)
+      return nullptr;  // another was faster
     // [search]
   } while (!word_.compare_exchange_weak(w, w + kSearcher - kAsleep, seq_cst));
   return sleepers_.pop_front();  // S5

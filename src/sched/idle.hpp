@@ -45,7 +45,8 @@ class Idle {
   // Any thread, after a push. The sleeper to rouse(), or nullptr.
   [[nodiscard]] Sleeper* pop_for_push() noexcept {
     const auto w = word_.load(seq_cst);  // [sleep] [search]
-    if (searching(w) != 0 || sleeping(w) == 0) [[likely]] return nullptr;  // S6
+    if (searching(w) != 0 || sleeping(w) == 0) [[likely]]
+      return nullptr;  // S6
     return pop();
   }
   // Any thread, after a push that only `target` may take. True: rouse() it.

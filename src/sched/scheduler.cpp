@@ -59,7 +59,8 @@ Scheduler::~Scheduler() {
 }
 
 Status Scheduler::start() noexcept {
-  if (!global.init(config_.global_queue)) return Error::out_of(Resource::memory);
+  if (!global.init(config_.global_queue))
+    return Error::out_of(Resource::memory);
   workers.reserve(config_.workers);
   for (unsigned i = 0; i < config_.workers; ++i) {
     workers.push_back(std::make_unique<Worker>(*this, i));
@@ -96,7 +97,8 @@ void Scheduler::one_less() noexcept {
   if (config_.max_fibers != 0) {
     capped_live_.fetch_sub(1, relaxed);  // a limit, orders nothing
   }
-  if (!draining_.load(relaxed)) [[likely]] return;  // see wait_until_empty()
+  if (!draining_.load(relaxed)) [[likely]]
+    return;                        // see wait_until_empty()
   drained_.fetch_add(1, release);  // see wait_until_empty()
   base::futex_wake(drained_);
 }
@@ -213,7 +215,8 @@ void Scheduler::launch(Fiber& frame) noexcept {
 }
 
 void Scheduler::enqueue(Fiber& fiber) noexcept {
-  if (config_.spec_assert) [[unlikely]] check_runnable(fiber);
+  if (config_.spec_assert) [[unlikely]]
+    check_runnable(fiber);
   if (fiber.pins != 0) {
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
@@ -306,19 +309,18 @@ void Scheduler::dump(std::FILE* out) const noexcept {
                live(), idle.searching(), idle.sleeping(), global.size_hint());
   for (const auto& worker : workers) {
     const auto& q = worker->queues;
-    std::fprintf(out,
-                 "  worker %u: wake word %u, recent %zu, deque %zu, turns %zu, "
-                 "inbox %zu, "
-                 "pinned %s, heartbeat %llu, dispatched %llu, next deadline "
-                 "%lld\n",
-                 worker->index(),
-                 static_cast<unsigned>(worker->wake.load(relaxed)),
-                 q.recent.size_hint(), q.deque.size_hint(), q.turns.size_hint(), q.inbox.size_hint(),
-                 q.pinned.is_empty() ? "none" : "some",
-                 static_cast<unsigned long long>(worker->heartbeat()),
-                 static_cast<unsigned long long>(
-                     worker->counters.dispatched.get()),
-                 static_cast<long long>(q.timers.next_deadline()));
+    std::fprintf(
+        out,
+        "  worker %u: wake word %u, recent %zu, deque %zu, turns %zu, "
+        "inbox %zu, "
+        "pinned %s, heartbeat %llu, dispatched %llu, next deadline "
+        "%lld\n",
+        worker->index(), static_cast<unsigned>(worker->wake.load(relaxed)),
+        q.recent.size_hint(), q.deque.size_hint(), q.turns.size_hint(),
+        q.inbox.size_hint(), q.pinned.is_empty() ? "none" : "some",
+        static_cast<unsigned long long>(worker->heartbeat()),
+        static_cast<unsigned long long>(worker->counters.dispatched.get()),
+        static_cast<long long>(q.timers.next_deadline()));
   }
 }
 

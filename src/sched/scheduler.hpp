@@ -24,9 +24,6 @@
 #include <memory>
 #include <vector>
 
-#include <weft/config.hpp>
-#include <weft/result.hpp>
-
 #include "base/atomic.hpp"
 #include "fiber/frame_pool.hpp"
 #include "queue/global_queue.hpp"
@@ -34,6 +31,8 @@
 #include "sched/idle.hpp"
 #include "sched/worker.hpp"
 #include "stack/stack.hpp"
+#include <weft/config.hpp>
+#include <weft/result.hpp>
 
 namespace weft::sched {
 
@@ -84,7 +83,8 @@ class Scheduler {
 
   // Any thread, after a push that anybody may take.
   void notify() noexcept {
-    if (Sleeper* sleeper = idle.pop_for_push()) [[unlikely]] sleeper->rouse();
+    if (Sleeper* sleeper = idle.pop_for_push()) [[unlikely]]
+      sleeper->rouse();
   }
   // Any thread, after a push that only this worker takes while it is fresh.
   void notify(Worker& target) noexcept;

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <weft/config.hpp>
-
 #include "base/rng.hpp"
+#include <weft/config.hpp>
 
 namespace weft::sched {
 

@@ -34,8 +34,8 @@ Worker::Worker(Scheduler& scheduler, unsigned index) noexcept
 int Worker::start() noexcept {
   char name[16];
   std::snprintf(name, sizeof name, "%.*s-%u",
-                static_cast<int>(std::min<std::size_t>(
-                    scheduler_.config().name.size(), 10)),
+                static_cast<int>(
+                    std::min<std::size_t>(scheduler_.config().name.size(), 10)),
                 scheduler_.config().name.data(), index_);
   return thread_.start(name, &Worker::thread_main, this);
 }
@@ -240,7 +240,7 @@ Fiber* Worker::steal_from(Worker& victim) noexcept {
 // victim alone for a moment. Not counted as searching, so that it may go on
 // keeping its fibers to itself.
 Fiber* Worker::rest_after_crumbs() noexcept {
-  constexpr std::int64_t kCrumb = 250;      // ns a fiber, steal included
+  constexpr std::int64_t kCrumb = 250;    // ns a fiber, steal included
   constexpr std::int64_t kRest = 20'000;  // ns
   const auto crumbs = std::exchange(crumbs_, 0);
   if (crumbs == 0 || searching_) return nullptr;
@@ -318,8 +318,7 @@ void Worker::block() noexcept {
   const auto limit = foreign_backlog() ? time::now() + kLook : time::kNever;
   auto& alarm = scheduler_.alarm;
   if (!alarm.try_take_role(*this)) {
-    if (Sleeper* holder =
-            alarm.too_late_for(queues.timers.next_deadline())) {
+    if (Sleeper* holder = alarm.too_late_for(queues.timers.next_deadline())) {
       holder->rouse();
     }
     sleep_until(limit);

@@ -165,9 +165,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   After after_ = After::nothing;
   Fiber* after_fiber_ = nullptr;
   stack::Stack* after_stack_ = nullptr;
-  Fiber* next_up_ = nullptr;    // owned, queued: runs before all others
-  Family* leaving_ = nullptr;   // whose children ended here, not yet told
-  std::int64_t leaves_ = 0;     // how many
+  Fiber* next_up_ = nullptr;   // owned, queued: runs before all others
+  Family* leaving_ = nullptr;  // whose children ended here, not yet told
+  std::int64_t leaves_ = 0;    // how many
   unsigned until_fair_ = kFairInterval;
   unsigned fair_looks_ = 0;
   unsigned fair_place_ = 0;  // where the next fair look begins
@@ -181,9 +181,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   const void* thread_low_ = nullptr;
   std::size_t thread_size_ = 0;
   Victims victims_;
-  std::int64_t stolen_at_ = 0;  // when the last steal ended
-  std::int64_t crumbs_ = 0;     // how many it brought
-  unsigned watched_ = 0;  // whose timers to look at next
+  std::int64_t stolen_at_ = 0;       // when the last steal ended
+  std::int64_t crumbs_ = 0;          // how many it brought
+  unsigned watched_ = 0;             // whose timers to look at next
   std::vector<std::uint64_t> seen_;  // heartbeats when the search began
   Atomic<std::uint64_t> heartbeat_{0};
   base::Thread thread_;

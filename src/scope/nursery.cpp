@@ -1,14 +1,12 @@
-#include <weft/nursery.hpp>
-
 #include <new>
 #include <utility>
-
-#include <weft/runtime.hpp>
 
 #include "base/check.hpp"
 #include "fiber/family.hpp"
 #include "sched/scheduler.hpp"
 #include "wait/wait.hpp"
+#include <weft/nursery.hpp>
+#include <weft/runtime.hpp>
 
 namespace weft {
 
@@ -28,7 +26,7 @@ struct Core {
   fiber::Family family;
   std::uint32_t name_size;
   Atomic<bool> closed{false};  // join() was called; written by the owner
-  bool reported = false;  // join() told of the first failure; owner only
+  bool reported = false;       // join() told of the first failure; owner only
 };
 
 Core& core_in(std::byte* state) noexcept {
@@ -72,11 +70,11 @@ Nursery::~Nursery() {
   const auto& failure = core.family.failure();
   if (failure && !core.reported) [[unlikely]] {
     Fiber& self = *sched::carrier().current;
-    WEFT_CHECK(!self.proxy && self.inherit_failure(failure.error,
-                                                   failure.exception),
-               "a nursery on a plain thread was destroyed with a failure that "
-               "join() has not reported: %s",
-               failure.error.message().c_str());
+    WEFT_CHECK(
+        !self.proxy && self.inherit_failure(failure.error, failure.exception),
+        "a nursery on a plain thread was destroyed with a failure that "
+        "join() has not reported: %s",
+        failure.error.message().c_str());
   }
   core.~Core();
 }

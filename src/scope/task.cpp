@@ -1,10 +1,9 @@
-#include <weft/task.hpp>
-
 #include <utility>
 
 #include "fiber/fiber.hpp"
 #include "sched/scheduler.hpp"
 #include "wait/wait.hpp"
+#include <weft/task.hpp>
 
 namespace weft {
 

@@ -1,5 +1,3 @@
-#include <weft/fiber.hpp>
-
 #include <sched.h>
 
 #include <cstdlib>
@@ -7,11 +5,11 @@
 #include <new>
 #include <ostream>
 
-#include <weft/runtime.hpp>
-
 #include "base/check.hpp"
 #include "sched/scheduler.hpp"
 #include "wait/wait.hpp"
+#include <weft/fiber.hpp>
+#include <weft/runtime.hpp>
 
 namespace weft {
 
@@ -102,9 +100,10 @@ void* find_local(const void* key) noexcept {
 
 void add_local(const void* key, void* value, void (*drop)(void*) noexcept) {
   auto* extras = sched::carrier().current->make_extras();
-  auto* local = extras == nullptr ? nullptr
-                                  : new (std::nothrow) fiber::Local{
-                                        key, value, drop, extras->locals};
+  auto* local = extras == nullptr
+                    ? nullptr
+                    : new (std::nothrow)
+                          fiber::Local{key, value, drop, extras->locals};
   if (local == nullptr) {
     drop(value);
     throw std::bad_alloc();

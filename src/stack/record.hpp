@@ -28,7 +28,7 @@ struct alignas(kCacheLine) Stack {
   std::size_t size;         // immutable: usable bytes, those of its class
   void* owner;              // who runs here, for the overflow report
   void* sanitizer;          // opaque: the instrumentation's view of the stack
-  unsigned leases;     // likewise
+  unsigned leases;          // likewise
   std::uint8_t size_class;  // immutable: index in the pool
   GuardKind guard;          // immutable: never `automatic`
   bool leased;              // owner only: S3

@@ -43,7 +43,8 @@ void wait_until_gone(const WaitNode& node) noexcept {
 Status for_end(Fiber& child, Deadline deadline) noexcept {
   auto& here = sched::carrier();
   Fiber& self = *here.current;
-  if (self.word.cancelled()) [[unlikely]] return Errc::cancelled;
+  if (self.word.cancelled()) [[unlikely]]
+    return Errc::cancelled;
   if (child.join.is_done()) return {};
   if (deadline == Deadline::never() && here.worker != nullptr &&
       &child != &self) {

@@ -10,10 +10,9 @@
 
 #include <cstdint>
 
-#include <weft/result.hpp>
-
 #include "base/atomic.hpp"
 #include "sched/carrier.hpp"
+#include <weft/result.hpp>
 
 namespace weft::waiting {
 

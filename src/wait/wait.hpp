@@ -14,12 +14,11 @@
 
 #include <cstdint>
 
-#include <weft/result.hpp>
-#include <weft/time.hpp>
-
 #include "fiber/wait_node.hpp"
 #include "sched/carrier.hpp"
 #include "time/clock.hpp"
+#include <weft/result.hpp>
+#include <weft/time.hpp>
 
 namespace weft::waiting {
 

@@ -7,13 +7,12 @@
 
 #include <new>
 
-#include <weft/wait.hpp>
-
 #include "base/atomic.hpp"
 #include "base/check.hpp"
 #include "base/intrusive_list.hpp"
 #include "fiber/fiber.hpp"
 #include "wait/wait.hpp"
+#include <weft/wait.hpp>
 
 namespace weft {
 

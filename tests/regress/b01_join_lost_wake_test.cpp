@@ -6,10 +6,9 @@
 #include <array>
 #include <chrono>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -30,8 +29,7 @@ TEST_P(JoinLostWakeTest, EveryJoinOfAnInstantChildReturns) {
       parents.spawn([rounds](Nursery& nursery) {
         for (int i = 0; i < rounds; ++i) {
           auto child = nursery.spawn([i] { return i; });
-          const auto end =
-              i % 2 == 0 ? child.join(in_an_hour()) : child.join();
+          const auto end = i % 2 == 0 ? child.join(in_an_hour()) : child.join();
           ASSERT_EQ(end.value(), i);
         }
       });

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -30,9 +29,8 @@ class StackReuseTest : public test::RuntimeTest {};
 // R-CTRL-04 R-CTRL-06 R-JOIN-01
 TEST_F(StackReuseTest, AStackIsReusedOnlyAfterItWasLeft) {
   // Few stacks are kept, so they wander between the workers.
-  Runtime runtime = start(Config{.workers = 4,
-                                 .stack_size = StackSize(64 << 10),
-                                 .stack_cache = 1});
+  Runtime runtime = start(Config{
+      .workers = 4, .stack_size = StackSize(64 << 10), .stack_cache = 1});
   const int rounds = test::scaled(10'000);
   const auto end = runtime.run([rounds]() -> Status {
     Nursery parents;

@@ -7,11 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
 #include "wait/park.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -22,9 +21,7 @@ class ResumedTwiceTest : public test::RuntimeTest {};
 // publish() returns only after the wake has come.
 class WokenTooEarly {
  public:
-  bool try_complete(Waiter&) noexcept {
-    return state_.load() == State::woken;
-  }
+  bool try_complete(Waiter&) noexcept { return state_.load() == State::woken; }
   bool publish(Waiter& waiter) noexcept {
     lock_.lock();
     waiters_.push_back(waiter);

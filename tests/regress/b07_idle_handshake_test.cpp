@@ -7,13 +7,12 @@
 #include <mutex>
 #include <utility>
 
-#include <weft/weft.hpp>
-
 #include "base/atomic.hpp"
 #include "base/rng.hpp"
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

@@ -7,10 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -19,8 +18,8 @@ class GlobalOscillationTest : public test::RuntimeTest {};
 
 // R-RUNQ-03 R-RUNQ-05
 TEST_F(GlobalOscillationTest, BurstsAndEmptyTimesLoseNoFiber) {
-  Runtime runtime = start(Config{
-      .workers = 2, .spawn = SpawnPolicy::global, .global_queue = 8});
+  Runtime runtime = start(
+      Config{.workers = 2, .spawn = SpawnPolicy::global, .global_queue = 8});
   const int rounds = test::scaled(3'000);
   std::vector<std::thread> threads;
   for (int id = 0; id < 2; ++id) {

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <thread>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -40,8 +39,8 @@ TEST_F(FullQueueTest, FourSlotsHoldAThousandTasks) {
 
 // R-RUNQ-05 R-RUNQ-06: the only worker is held, so everything overflows.
 TEST_F(FullQueueTest, NothingIsLostWhileNoWorkerTakes) {
-  Runtime runtime = start(Config{
-      .workers = 1, .spawn = SpawnPolicy::global, .global_queue = 4});
+  Runtime runtime = start(
+      Config{.workers = 1, .spawn = SpawnPolicy::global, .global_queue = 4});
   std::atomic<bool> held{false};
   std::atomic<bool> go{false};
   std::atomic<std::uint64_t> sum{0};

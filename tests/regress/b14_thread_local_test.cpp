@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include <weft/weft.hpp>
-
 #include "stress/keepers.hpp"
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

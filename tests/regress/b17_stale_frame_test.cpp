@@ -8,11 +8,10 @@
 #include <stdexcept>
 #include <string>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

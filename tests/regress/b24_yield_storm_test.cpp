@@ -7,13 +7,12 @@
 #include <chrono>
 #include <thread>
 
-#include <weft/weft.hpp>
-
 #include "base/rng.hpp"
 #include "stress/keepers.hpp"
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -65,8 +64,8 @@ int most_steps_past_a_deadline(int fibers, Step step) {
 // R-TIMER-02
 TEST_F(YieldStormTest, ASleeperWakesBesidesFibersThatYield) {
   for (const int fibers : {1, 2, 20}) {
-    EXPECT_LE(most_steps_past_a_deadline(
-                  fibers, [](Nursery&) { this_fiber::yield(); }),
+    EXPECT_LE(most_steps_past_a_deadline(fibers,
+                                         [](Nursery&) { this_fiber::yield(); }),
               kBound + fibers);
   }
 }
@@ -74,10 +73,10 @@ TEST_F(YieldStormTest, ASleeperWakesBesidesFibersThatYield) {
 // R-TIMER-02
 TEST_F(YieldStormTest, ASleeperWakesBesidesFibersThatSpawnAndJoin) {
   for (const int fibers : {1, 2, 20}) {
-    EXPECT_LE(most_steps_past_a_deadline(
-                  fibers,
-                  [](Nursery& own) { EXPECT_TRUE(own.spawn([] {}).join()); }),
-              kBound + fibers);
+    EXPECT_LE(
+        most_steps_past_a_deadline(
+            fibers, [](Nursery& own) { EXPECT_TRUE(own.spawn([] {}).join()); }),
+        kBound + fibers);
   }
 }
 

@@ -7,9 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

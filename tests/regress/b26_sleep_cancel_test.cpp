@@ -8,11 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "base/rng.hpp"
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {
@@ -38,15 +37,16 @@ class SleepCancelTest : public test::WorkersTest {
       const auto jitter =
           std::chrono::microseconds(static_cast<int>(rng.below(101)) - 50);
       items.push_back({nursery.spawn([when, &ended] {
-        Status end = this_fiber::sleep_until(Deadline(when));
-        if (end) {
-          EXPECT_GE(Clock::now(), when);
-        } else {
-          EXPECT_EQ(end.error(), Errc::cancelled);
-        }
-        ++ended;
-        return end.has_value();
-      }), when + jitter});
+                         Status end = this_fiber::sleep_until(Deadline(when));
+                         if (end) {
+                           EXPECT_GE(Clock::now(), when);
+                         } else {
+                           EXPECT_EQ(end.error(), Errc::cancelled);
+                         }
+                         ++ended;
+                         return end.has_value();
+                       }),
+                       when + jitter});
     }
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
       return a.cancel_at < b.cancel_at;

@@ -5,11 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

@@ -8,12 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include <weft/weft.hpp>
-
 #include "base/rng.hpp"
 #include "stress/scale.hpp"
 #include "support/runtime_test.hpp"
 #include "wait/park.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

@@ -6,12 +6,11 @@
 #include <atomic>
 #include <chrono>
 
-#include <weft/weft.hpp>
-
 #include "stress/scale.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
+#include <weft/weft.hpp>
 
 namespace weft {
 namespace {

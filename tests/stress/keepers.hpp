@@ -4,17 +4,15 @@
 // that fiber and holds the worker until the fiber runs, hence elsewhere.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <memory>
 #include <thread>
 
-#include <gtest/gtest.h>
-
-#include <weft/weft.hpp>
-
 #include "stress/baton.hpp"
+#include <weft/weft.hpp>
 
 namespace weft::test {
 

@@ -5,9 +5,8 @@
 
 #include <optional>
 
-#include <weft/weft.hpp>
-
 #include "support/watchdog.hpp"
+#include <weft/weft.hpp>
 
 namespace weft::test {
 

@@ -53,8 +53,8 @@ inline constexpr std::size_t kStorageAlign = 16;
 
 template <typename T>
 inline constexpr bool kFitsFrame =
-    sizeof(T) <= kStorageSize && alignof(T) <= kStorageAlign &&
-    std::is_nothrow_move_constructible_v<T>;
+    sizeof(T) <= kStorageSize &&
+    alignof(T) <= kStorageAlign&& std::is_nothrow_move_constructible_v<T>;
 
 // One T in the storage, or on the heap if it is too large for it.
 template <typename T>
@@ -64,7 +64,7 @@ struct Slot {
     if constexpr (kFitsFrame<T>) {
       ::new (storage) T(std::forward<Args>(args)...);
     } else {
-      ::new (storage) (T*)(new T(std::forward<Args>(args)...));
+      ::new (storage)(T*)(new T(std::forward<Args>(args)...));
     }
   }
   static T& get(void* storage) noexcept {
@@ -150,7 +150,7 @@ struct Closure {
   static constexpr BodyOps kOps{
       &run, &Slot<Data>::drop,
       std::is_trivially_destructible_v<
-          std::conditional_t<std::is_void_v<Value>, int, Value>> &&
+          std::conditional_t<std::is_void_v<Value>, int, Value>>&&
               kFitsFrame<std::conditional_t<std::is_void_v<Value>, int, Value>>
           ? nullptr
           : &drop_value};
