@@ -90,8 +90,8 @@ void Worker::before_in_place() noexcept {
     yield_current();
 }
 
-// Who joins newest first finds its child at one end of a queue, who joins in the
-// order of the spawns at the other.
+// Who joins newest first finds its child at one end of a queue, who joins in
+// the order of the spawns at the other.
 inline bool Worker::take_unstarted(Fiber& child) noexcept {
   if (queues.recent.pop_at_end(&child)) [[likely]]
     return true;

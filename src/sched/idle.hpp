@@ -18,7 +18,7 @@
 // Edges (the other ends are the indices of the queues)
 //   [sleep]   push, then load idle || announce, then load every index.
 //   [search]  push, then load idle || stop searching, then load every index.
-//   [rouse]   rouse() -> sleep_until(), sleep_in_alarm(): the notifier's writes.
+//   [rouse]   rouse() -> sleep_until(): the notifier's writes.
 #pragma once
 
 #include <cstdint>

@@ -44,19 +44,19 @@ TEST_F(FullQueueTest, NothingIsLostWhileNoWorkerTakes) {
   std::atomic<bool> held{false};
   std::atomic<bool> go{false};
   std::atomic<std::uint64_t> sum{0};
-  constexpr std::uint64_t kMany = 50 * kTasks;
+  const auto many = static_cast<std::uint64_t>(test::scaled(50'000));
   Nursery nursery(runtime);
   nursery.spawn([&] {
     held = true;
     while (!go) std::this_thread::yield();
   });
   while (!held) std::this_thread::yield();
-  for (std::uint64_t i = 0; i < kMany; ++i) {
+  for (std::uint64_t i = 0; i < many; ++i) {
     nursery.spawn([&sum, i] { sum += i; });
   }
   go = true;
   EXPECT_TRUE(nursery.join());
-  EXPECT_EQ(sum, kMany * (kMany - 1) / 2);
+  EXPECT_EQ(sum, many * (many - 1) / 2);
   expect_empty(runtime);
 }
 
@@ -64,13 +64,13 @@ TEST_F(FullQueueTest, NothingIsLostWhileNoWorkerTakes) {
 TEST_F(FullQueueTest, ABurstOfOneFiberOverflowsEveryQueue) {
   Runtime runtime = start(Config{.workers = 2, .global_queue = 4});
   std::atomic<std::uint64_t> sum{0};
-  constexpr std::uint64_t kMany = 20 * kTasks;
+  const std::uint64_t many = test::kSanitized ? 6'000 : 20'000;
   EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
-    for (std::uint64_t i = 0; i < kMany; ++i) {
+    for (std::uint64_t i = 0; i < many; ++i) {
       nursery.spawn([&sum, i] { sum += i; });
     }
   }));
-  EXPECT_EQ(sum, kMany * (kMany - 1) / 2);
+  EXPECT_EQ(sum, many * (many - 1) / 2);
   expect_empty(runtime);
 }
 

@@ -25,7 +25,7 @@ class Coroutine {
   using Body = void (*)(void* argument);
 
   Coroutine(Body body, void* argument) : body_(body), argument_(argument) {
-    adopt_stack(handle_);
+    adopt_stack(handle_, uses_);
     prepare(inside_, top(), &Coroutine::main, this, &Coroutine::cleanup);
   }
   Coroutine(const Coroutine&) = delete;
@@ -120,6 +120,7 @@ class Coroutine {
   Context inside_;
   Context outside_;
   Handle handle_ = nullptr;
+  unsigned uses_ = 0;
   Handle thread_handle_ = nullptr;
   Bounds thread_;
   bool ended_ = false;
