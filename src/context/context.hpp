@@ -50,6 +50,8 @@ struct Controls {
 };
 // Those in force on this thread now.
 Controls current_controls() noexcept;
+// Puts these in force, if others are.
+void restore_controls(Controls controls) noexcept;
 
 // A context that will call entry(argument) on the stack that ends at `top`
 // (64-byte aligned), with these controls, then `cleanup`, which must not

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -167,10 +168,13 @@ Status Runtime::shutdown_now(Deadline deadline) {
   check_owner(scheduler);
   if (scheduler.stopping()) return {};
   scheduler.close_admission();
-  scheduler.cancel_all();
-  if (!scheduler.wait_until_empty(time::nanoseconds(deadline))) {
-    return Errc::timed_out;
-  }
+  // Again and again: a spawn that was admitted before may come up later.
+  constexpr std::int64_t kSweep = 10'000'000;
+  const auto until = time::nanoseconds(deadline);
+  do {
+    if (time::now() >= until) return Errc::timed_out;
+    scheduler.cancel_all();
+  } while (!scheduler.wait_until_empty(std::min(until, time::now() + kSweep)));
   stop(scheduler);
   return {};
 }

@@ -48,6 +48,12 @@ class Alarm {
     return holder_.load(relaxed);  // a hint; nullptr: just leaving, awake
   }
 
+  // Does anybody watch? A hint: who is about to take the role looks at every
+  // deadline anyway.
+  bool held() const noexcept {
+    return held_.load(relaxed);  // a hint
+  }
+
  private:
   static constexpr std::int64_t kComputing = 0;  // it will look again
 

@@ -78,6 +78,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     push_local(*std::exchange(next_up_, nullptr));  // not behind `to`
     notify_local();
   }
+  if (new_deadline_ && to != nullptr) [[unlikely]] watch_own_deadline();
   current = to;
   context::Context* there = &loop_context_;
   if (to != nullptr) {
@@ -106,7 +107,8 @@ void Worker::give_away(Fiber& mine) noexcept {
 void Worker::yield_current() noexcept {
   Fiber& self = *current;
   Fiber* next = pick(nullptr);
-  if (next == nullptr && !fair_due_ && queues.inbox.maybe_empty() &&
+  if (next == nullptr && !fair_due_ && next_up_ == nullptr &&
+      leaving_ == nullptr && queues.inbox.maybe_empty() &&
       queues.pinned.is_empty() && scheduler_.global.maybe_empty()) {
     return;  // nobody else
   }
@@ -138,6 +140,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     self->run_body();
     if (self->has_extras) self->drop_locals();
     here = &this_worker();  // the body may have moved
+    context::restore_controls(here->controls_);
     stack::Stack* const mine = std::exchange(self->stack, nullptr);
     here->check_canary(*mine);
     mine->owner = nullptr;

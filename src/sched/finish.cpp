@@ -36,7 +36,7 @@ void Worker::finish(Fiber& fiber) noexcept {
   counters.finished.add();
   fiber.word.done(fiber.skip_body);
   const auto [joiner, reclaim] = fiber.join.finish();
-  if (joiner != nullptr) settle_joiner(*joiner);
+  if (joiner != nullptr) settle_joiner(*joiner, true);
   if (reclaim) scheduler_.reclaim(fiber);
   // The nursery hears of it when the worker turns to something else than its
   // children: until then its join could not return anyway.
@@ -51,17 +51,18 @@ void Worker::flush_leaves() noexcept {
   const auto count = std::exchange(leaves_, 0);
   if (family == nullptr || !family->leave(count)) return;
   if (fiber::WaitNode* const joiner = family->take_joiner()) {
-    settle_joiner(*joiner);
+    settle_joiner(*joiner, true);
   }
 }
 
-// A fiber woken by the end of another runs next, past all queues.
-void Worker::settle_joiner(fiber::WaitNode& joiner) noexcept {
+// A fiber woken by the end of another runs next, past all queues; unless this
+// worker goes on with what it runs.
+void Worker::settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept {
   Fiber* owned = nullptr;
   (void)joiner.settle(fiber::Reason::data, owned);
   if (owned == nullptr) return;
   counters.woken.add();
-  if (!owned->proxy && owned->pins == 0 && next_up_ == nullptr &&
+  if (run_next && !owned->proxy && owned->pins == 0 && next_up_ == nullptr &&
       &Scheduler::of(*owned) == &scheduler_) {
     next_up_ = owned;
     counters.handed_over.add();
@@ -107,8 +108,11 @@ inline bool Worker::take_unstarted(Fiber& child) noexcept {
 }
 
 bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
-  if (child.word.state_now() != fiber::State::fresh ||
-      !can_host(joiner, child) || !take_unstarted(child)) {
+  if (child.word.state_now() != fiber::State::fresh || !take_unstarted(child)) {
+    return false;
+  }
+  if (!can_host(joiner, child)) {  // asked once it is ours and cannot end
+    put_back(child);
     return false;
   }
   call_in_place(joiner, child);
@@ -127,7 +131,7 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
   call_in_place(joiner, *taken);
   auto& here = this_worker();
   const auto [holder, reclaim] = taken->join.finish();
-  if (holder != nullptr) here.settle_joiner(*holder);
+  if (holder != nullptr) here.settle_joiner(*holder, false);
   if (reclaim) here.scheduler_.reclaim(*taken);
   return true;
 }
@@ -141,7 +145,7 @@ void Worker::put_back(Fiber& fiber) noexcept {
 
 // The child's whole life, as a call on the joiner's stack.
 void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
-  --until_fair_;  // counts as a dispatch
+  if (until_fair_ > 1) --until_fair_;  // counts as a dispatch
   child.skip_body = child.word.start(id()) == fiber::Started::run_cancelled;
   child.stack = joiner.stack;
   child.stack->owner = &child;

@@ -27,7 +27,8 @@ Worker::Worker(Scheduler& scheduler, unsigned index) noexcept
       stacks_(scheduler.stacks, scheduler.config().stack_cache),
       victims_(scheduler.config().victim,
                scheduler.config().steal_seed + index),
-      seen_(scheduler.config().workers) {
+      seen_(scheduler.config().workers),
+      watches_(scheduler.config().workers) {
   worker = this;
 }
 
@@ -119,6 +120,7 @@ Fiber* Worker::look_fairly() noexcept {
     if (oldest == nullptr) oldest = queues.recent.pop_front();
     if (oldest != nullptr) return ready(oldest, nullptr);
   }
+  if (Fiber* fiber = watch_inbox()) return ready(fiber, nullptr);
   // Another place first each time: none can starve the others.
   constexpr unsigned kPlaces = 4;
   for (unsigned i = 0; i < kPlaces; ++i) {
@@ -154,6 +156,37 @@ void Worker::watch_timers() noexcept {
   poll_timers(*this, now);
   watched_ = watched_ + 1 < all.size() ? watched_ + 1 : 0;
   poll_timers(*all[watched_], now);
+}
+
+// The inbox of the worker whose timers were just watched, if that has not
+// turned since it was watched last: it may sit in one fiber for long.
+Fiber* Worker::watch_inbox() noexcept {
+  if (!scheduler_.config().steal) return nullptr;
+  Worker& other = *scheduler_.workers[watched_];
+  const auto beat = other.heartbeat();
+  if (&other == this || std::exchange(watches_[watched_], beat) != beat) {
+    return nullptr;
+  }
+  return other.queues.inbox.take().item;
+}
+
+bool Worker::arm(time::TimerNode& timer, std::int64_t when) noexcept {
+  if (!queues.timers.arm(timer, when)) return false;
+  if (queues.timers.next_deadline() == when) new_deadline_ = true;
+  return true;
+}
+
+// About to run a fiber, maybe for long: a worker that sleeps must know of a
+// deadline that came up here since it looked.
+void Worker::watch_own_deadline() noexcept {
+  new_deadline_ = false;
+  const auto next = queues.timers.next_deadline();
+  if (next == time::kNever || scheduler_.idle.sleeping() == 0) return;
+  if (Sleeper* holder = scheduler_.alarm.too_late_for(next)) {
+    holder->rouse();
+  } else if (!scheduler_.alarm.held()) {
+    scheduler_.notify();
+  }
 }
 
 // Wakes what is due in one heap; answers how many fibers that made runnable.
@@ -232,6 +265,7 @@ Fiber* Worker::steal_from(Worker& victim) noexcept {
     }
   }
   if (first == nullptr) return nullptr;
+  notify_local();  // of the others
   stolen_at_ = time::now();
   return ready(first, nullptr);
 }
@@ -281,6 +315,7 @@ Fiber* Worker::take_over_stale() noexcept {
     count = other->queues.recent.raid(raided, kAtOnce);
     for (std::size_t i = count; i-- > 0;) push_local(*raided[i]);
     counters.stolen.add(count);
+    notify_local();
     if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   }
   return nullptr;
@@ -312,6 +347,7 @@ void Worker::sleep() noexcept {
 }
 
 void Worker::block() noexcept {
+  new_deadline_ = false;  // looked at below
   // A fiber in the inbox of a worker that sits in a long-running one waits at
   // most this long for somebody to look.
   constexpr std::int64_t kLook = 1'000'000;

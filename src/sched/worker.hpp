@@ -86,6 +86,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // notify_local(), once for several. [hungry]
   void push_local(Fiber& fiber) noexcept;
   void notify_local() noexcept;
+  // The current fiber's timer. False: out of memory.
+  [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
 
   struct Queues {  // ---- Any thread, as each queue allows.
     queue::TurnQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
@@ -122,6 +124,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
   void watch_timers() noexcept;
+  Fiber* watch_inbox() noexcept;
+  void watch_own_deadline() noexcept;
   unsigned poll_timers(Worker& slot, std::int64_t now) noexcept;
   std::int64_t earliest_deadline() const noexcept;
   void sleep() noexcept;
@@ -149,7 +153,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // The end of a fiber.
   void finish(Fiber& fiber) noexcept;
-  void settle_joiner(fiber::WaitNode& joiner) noexcept;
+  void settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept;
   void flush_leaves() noexcept;
   bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;
   void call_in_place(Fiber& joiner, Fiber& child) noexcept;
@@ -184,7 +188,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   std::int64_t stolen_at_ = 0;       // when the last steal ended
   std::int64_t crumbs_ = 0;          // how many it brought
   unsigned watched_ = 0;             // whose timers to look at next
-  std::vector<std::uint64_t> seen_;  // heartbeats when the search began
+  std::vector<std::uint64_t> seen_;     // heartbeats when the search began
+  std::vector<std::uint64_t> watches_;  // and when last watched
+  bool new_deadline_ = false;  // armed since somebody was told to watch it
   Atomic<std::uint64_t> heartbeat_{0};
   base::Thread thread_;
 };

@@ -20,7 +20,7 @@ void Wait::own(WaitNode& node) const noexcept {
 Who Wait::withdraw() noexcept { return self_.word.withdraw(); }
 
 bool Wait::arm(std::int64_t when) noexcept {
-  armed_ = this_worker().queues.timers.arm(self_.timer, when);
+  armed_ = this_worker().arm(self_.timer, when);
   return armed_;
 }
 
