@@ -75,8 +75,7 @@ class Nursery {
   //              included.
   template <typename F, typename... Args>
   requires(!std::is_same_v<std::remove_cvref_t<F>, SpawnOptions>) auto spawn(
-      F&& f, Args&&... args)
-      -> Task<typename detail::BodyOf<F, Args...>::type> {
+      F&& f, Args&&... args) {  // -> Task<T>
     return start<Task<typename detail::BodyOf<F, Args...>::type>>(
         nullptr, std::forward<F>(f), std::forward<Args>(args)...);
   }
