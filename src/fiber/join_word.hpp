@@ -76,6 +76,15 @@ class JoinWord {
     return !word_.compare_exchange_strong(seen, kDropped, acq_rel, acquire);
   }
 
+  // Holder only, as drop(), while nobody can start the fiber.
+  void drop_unstarted() noexcept {
+    word_.store(kDropped, relaxed);  // published with the queue it is in
+  }
+  // Whoever runs the fiber: nobody will ever wait for it.
+  bool is_dropped() const noexcept {
+    return word_.load(acquire) == kDropped;  // [dropped]
+  }
+
   bool is_done() const noexcept {
     return word_.load(acquire) == kDone;  // [done]
   }

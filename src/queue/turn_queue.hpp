@@ -91,6 +91,19 @@ class TurnQueue {
     return found;
   }
 
+  // Owner only. Calls change() while this item is the newest and nobody can
+  // take it. False: it is not.
+  template <typename Change>
+  [[nodiscard]] bool if_newest(T* item, Change&& change) noexcept {
+    if (size_.load(relaxed) == 0) return false;  // T2
+    enter();
+    const bool found =
+        tail_ != head_ && slots_[(tail_ - 1) & (Capacity - 1)] == item;
+    if (found) change();
+    leave();
+    return found;
+  }
+
   // Owner only. Takes at most `max` of the oldest items, oldest first, and
   // says how many.
   [[nodiscard]] std::size_t pop_oldest(T** out, std::size_t max) noexcept {

@@ -130,6 +130,10 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
   }
   call_in_place(joiner, *taken);
   auto& here = this_worker();
+  if (taken->join.is_dropped()) [[likely]] {
+    here.scheduler_.reclaim(*taken);
+    return true;
+  }
   const auto [holder, reclaim] = taken->join.finish();
   if (holder != nullptr) here.settle_joiner(*holder, false);
   if (reclaim) here.scheduler_.reclaim(*taken);

@@ -86,6 +86,12 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // notify_local(), once for several. [hungry]
   void push_local(Fiber& fiber) noexcept;
   void notify_local() noexcept;
+  // Drops the handle of the fiber spawned last, if it is still here. False:
+  // nothing happened.
+  [[nodiscard]] bool drop_newest(Fiber& child) noexcept {
+    return queues.recent.if_newest(
+        &child, [&child] { child.join.drop_unstarted(); });
+  }
   // The current fiber's timer. False: out of memory.
   [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
 

@@ -68,6 +68,10 @@ Status AnyTask::wait(Deadline deadline) noexcept {
 
 void AnyTask::drop() noexcept {
   Fiber& fiber = fiber_of(std::exchange(frame_, nullptr));
+  // The usual `nursery.spawn(f);`: the handle goes before anybody could have
+  // started the child.
+  sched::Worker* here = sched::worker_or_null();
+  if (here != nullptr && here->drop_newest(fiber)) return;
   if (fiber.join.drop()) sched::Scheduler::of(fiber).reclaim(fiber);
 }
 

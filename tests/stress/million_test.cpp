@@ -51,16 +51,20 @@ TEST_F(MillionTest, ParkedFibersHoldLittleMoreThanAPageEach) {
   }
   Runtime runtime = start(0u);
   Gate gate;
+  Gate all_up;
+  std::atomic<std::size_t> up{0};
   std::atomic<std::size_t> ended{0};
   double held = 0;
   ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
     const double before = memory_held();
     for (std::size_t i = 0; i < kFibers; ++i) {
-      nursery.spawn({.stack_size = StackSize(64 << 10)}, [&gate, &ended] {
+      nursery.spawn({.stack_size = StackSize(64 << 10)}, [&] {
+        if (++up == kFibers) all_up.open();
         EXPECT_TRUE(gate.pass());
         ++ended;
       });
     }
+    EXPECT_TRUE(all_up.pass());
     while (gate.waiting() != kFibers) this_fiber::yield();
     held = memory_held() - before;
     EXPECT_EQ(nursery.live(), kFibers);
