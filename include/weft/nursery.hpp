@@ -72,7 +72,7 @@ class Nursery {
   //              or the runtime is stopped).
   //   Ordering:  everything before spawn() is visible to the child.
   //   Callers:   any fiber or thread while the nursery is open, its children
-  //              included.
+  //              included. Others than children must be through before join().
   template <typename F, typename... Args>
   requires(!std::is_same_v<std::remove_cvref_t<F>, SpawnOptions>) auto spawn(
       F&& f, Args&&... args) {  // -> Task<T>

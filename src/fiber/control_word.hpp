@@ -125,8 +125,7 @@ class ControlWord {
     for (auto w = word_.load(acquire);;) {  // [wake]
       WEFT_ASSERT(state(w) == State::parking, "C2");
       if (claim_of(w) != Who::open || (w & kToken) != 0) {
-        record(Logical::parking, Logical::running, Actor::worker);
-        return Committed::resume_now;
+        return Committed::resume_now;  // still parking: the fiber ends that
       }
       const auto next = with_owner(with_state(w, State::parked), 0);
       if (word_.compare_exchange_weak(w, next, acq_rel,

@@ -25,14 +25,18 @@ void Fiber::run_body() noexcept {
   } catch (...) {
     set_exception(std::current_exception());
   }
-  if (has_extras && !(extras->inherited == Errc{}) && outcome == Outcome::value)
-      [[unlikely]] {
-    drop_result();
-    if (extras->inherited_exception != nullptr) {
-      set_exception(std::move(extras->inherited_exception));
-    } else {
-      set_error(extras->inherited);
-    }
+  if (has_extras && outcome == Outcome::value) [[unlikely]]
+    take_inherited();
+}
+
+void Fiber::take_inherited() noexcept {
+  Extras& own = *extras.load(relaxed);  // the fiber's own
+  if (own.inherited == Errc{}) return;
+  drop_result();
+  if (own.inherited_exception != nullptr) {
+    set_exception(std::move(own.inherited_exception));
+  } else {
+    set_error(own.inherited);
   }
 }
 
@@ -56,23 +60,27 @@ void Fiber::drop_result() noexcept {
 
 void Fiber::drop_locals() noexcept {
   // A destructor may make new locals: until none is left.
-  while (Local* local = extras->locals) {
-    extras->locals = local->next;
+  Extras& own = *extras.load(relaxed);  // the fiber's own
+  while (Local* local = own.locals) {
+    own.locals = local->next;
     local->drop(local->value);
     delete local;
   }
 }
 
 void Fiber::drop_extras() noexcept {
-  Name* name = extras->name.load(relaxed);  // nobody else is left
+  Extras* const own = extras.load(relaxed);  // nobody else is left
+  Name* name = own->name.load(relaxed);      // nobody else is left
   while (name != nullptr) std::free(std::exchange(name, name->older));
-  delete std::exchange(extras, nullptr);
+  delete own;
+  extras.store(nullptr, relaxed);  // nobody else is left
   has_extras = false;
 }
 
 const char* Fiber::name() const noexcept {
-  if (!has_extras) return "";
-  Name* name = extras->name.load(acquire);  // [name]
+  Extras* const own = extras.load(acquire);  // [name]
+  if (own == nullptr) return "";
+  Name* name = own->name.load(acquire);  // [name]
   return name != nullptr ? name->text() : "";
 }
 
@@ -88,11 +96,13 @@ bool Fiber::inherit_failure(Error error,
 }
 
 Extras* Fiber::make_extras() noexcept {
-  if (!has_extras) {
-    extras = new (std::nothrow) Extras();
-    has_extras = extras != nullptr;
+  Extras* own = extras.load(relaxed);  // one writer
+  if (own == nullptr) {
+    own = new (std::nothrow) Extras();
+    extras.store(own, release);  // [name]
+    has_extras = own != nullptr;
   }
-  return extras;
+  return own;
 }
 
 bool Fiber::set_name(std::string_view text) noexcept {

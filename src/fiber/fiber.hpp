@@ -79,9 +79,9 @@ class alignas(kCacheLine) Fiber {
   } storage;
 
   // Line 3: for those that wait, have a name, run in place.
-  std::uint64_t wait_ticket = 0;  // counts its waits; the fiber only
-  Extras* extras = nullptr;
-  Fiber* host = nullptr;  // runs on this fiber's stack, in place
+  std::uint64_t wait_ticket = 0;    // counts its waits; the fiber only
+  Atomic<Extras*> extras{nullptr};  // written by the fiber or its spawner
+  Fiber* host = nullptr;            // runs on this fiber's stack, in place
   context::ExceptionState exceptions;
   time::TimerNode timer;
 
@@ -104,6 +104,8 @@ class alignas(kCacheLine) Fiber {
 
   // The body, on this stack: leaves outcome and storage. Catches everything.
   void run_body() noexcept;
+  // The end of the body: an inherited failure becomes the outcome.
+  void take_inherited() noexcept;
   // Whoever reclaims the frame: destroys a result nobody took.
   void drop_result() noexcept;
   // The fiber itself at its end: destroys its locals.

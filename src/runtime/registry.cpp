@@ -44,7 +44,7 @@ void describe_fiber(void* owner, int fd) noexcept {
 
 }  // namespace
 
-void register_scheduler(sched::Scheduler& scheduler) noexcept {
+void register_scheduler(sched::Scheduler& scheduler) {
   stack::install_overflow_handler(&describe_fiber);
   base::set_crash_dump(&dump_all);
   auto& registry = Registry::get();

@@ -8,7 +8,7 @@
 
 namespace weft::runtime {
 
-void register_scheduler(sched::Scheduler& scheduler) noexcept;
+void register_scheduler(sched::Scheduler& scheduler);  // may throw bad_alloc
 void unregister_scheduler(sched::Scheduler& scheduler) noexcept;
 // Any thread. The state of every runtime to stderr.
 void dump_all() noexcept;

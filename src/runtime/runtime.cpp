@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -45,7 +46,10 @@ void check_owner(const Scheduler& scheduler) noexcept {
              "wait for itself");
 }
 
+// Whoever was admitted before the close is waited for.
 void stop(Scheduler& scheduler) noexcept {
+  scheduler.close_admission();
+  (void)scheduler.wait_until_empty(time::kNever);
   scheduler.stop();
   if (scheduler.config().stats_at_exit) scheduler.print_stats(stderr);
 }
@@ -117,10 +121,15 @@ Result<Runtime> Runtime::start(const Config& config) {
     std::fprintf(stderr, "weft: %s\n", why.c_str());
     return valid.error();
   }
-  auto state = std::make_unique<detail::RuntimeState>(runtime::resolve(config),
-                                                      std::string(config.name));
-  if (Status started = state->scheduler.start(); !started) {
-    return started.error();
+  std::unique_ptr<detail::RuntimeState> state;
+  try {
+    state = std::make_unique<detail::RuntimeState>(runtime::resolve(config),
+                                                   std::string(config.name));
+    if (Status started = state->scheduler.start(); !started) {
+      return started.error();
+    }
+  } catch (const std::bad_alloc&) {
+    return Error::out_of(Resource::memory);
   }
   if (state->scheduler.config().verbose) {
     const auto& resolved = state->scheduler.config();

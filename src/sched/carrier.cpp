@@ -29,6 +29,8 @@ struct Proxies {
   }
 };
 
+thread_local bool ended = false;  // this thread's PlainThread is gone
+
 // Belongs to a plain thread; ends with it.
 struct PlainThread {
   Carrier carrier;
@@ -49,6 +51,7 @@ struct PlainThread {
     weft_tls_carrier = &carrier;
   }
   ~PlainThread() {
+    ended = true;
     weft_tls_carrier = nullptr;
     Fiber* proxy = carrier.current;
     if (proxy->has_extras) {
@@ -67,6 +70,9 @@ struct PlainThread {
 }  // namespace
 
 Carrier& adopt_plain_thread() noexcept {
+  WEFT_CHECK(!ended,
+             "weft is used by the destructor of a thread_local or static that "
+             "outlives what weft keeps for its thread");
   thread_local PlainThread thread;
   return thread.carrier;
 }

@@ -20,7 +20,11 @@ Fiber* Worker::refill() noexcept {
   constexpr std::size_t kBatch = std::min<std::size_t>(64, kRecentSlots);
   Fiber* batch[kBatch];
   const auto count = queues.deque.pop_batch(batch, kBatch);
-  if (count == 0) return queues.deque.pop();
+  if (count == 0) {
+    Fiber* const newest = queues.deque.pop();
+    scheduler_.notify();  // the deque looked empty for a moment
+    return newest;
+  }
   for (std::size_t i = 0; i + 1 < count; ++i) {
     (void)queues.recent.push_back(batch[i]);  // it was empty: there is room
   }
@@ -52,9 +56,11 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
       reuse != nullptr && reuse->size == size ? reuse : stacks_.take(size);
   fresh.skip_body = fresh.word.start(id()) == fiber::Started::run_cancelled;
   if (stack == nullptr) [[unlikely]] {
+    Fiber* const before = std::exchange(current, &fresh);  // for destructors
     fresh.body->drop_closure(fresh.storage.bytes);
     fresh.set_error(Error::out_of(Resource::stacks));
     finish(fresh);
+    current = before;
     return nullptr;
   }
   fresh.stack = stack;
@@ -74,11 +80,9 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
                                      bool ends, Fiber* to) noexcept {
   if (leaving_ != nullptr) [[unlikely]]
     flush_leaves();
-  if (next_up_ != nullptr && to != nullptr) [[unlikely]] {
-    push_local(*std::exchange(next_up_, nullptr));  // not behind `to`
-    notify_local();
-  }
-  if (new_deadline_ && to != nullptr) [[unlikely]] watch_own_deadline();
+  if (to != nullptr) push_next_up();  // not behind `to`
+  if (new_deadline_ && to != nullptr) [[unlikely]]
+    watch_own_deadline();
   current = to;
   context::Context* there = &loop_context_;
   if (to != nullptr) {
@@ -144,8 +148,8 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     stack::Stack* const mine = std::exchange(self->stack, nullptr);
     here->check_canary(*mine);
     mine->owner = nullptr;
+    here->finish(*self);  // destructors still know who they belong to
     here->current = nullptr;
-    here->finish(*self);
     Fiber* next = here->pick(mine);
     if (next == nullptr && here->leaving_ != nullptr) {
       here->flush_leaves();  // may find the nursery's owner to go on with
@@ -153,6 +157,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     }
     if (next != nullptr && next->stack == mine) {
       if (here->leaving_ != next->family) here->flush_leaves();
+      here->push_next_up();  // not behind `next`
       here->current = next;
       here->counters.dispatched.add();
       continue;

@@ -49,6 +49,20 @@ WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
   return queues.turns.pop_front();
 }
 
+WEFT_INLINE void Worker::push_local(Fiber& fiber) noexcept {
+  if (queues.recent.push_back(&fiber)) [[likely]]
+    return;
+  spill();
+  (void)queues.recent.push_back(&fiber);  // there is room now
+}
+
+WEFT_INLINE void Worker::notify_local() noexcept {
+  if (!scheduler_.idle.hungry()) [[likely]]
+    return;
+  expose();
+  scheduler_.notify();
+}
+
 // Where no guard traps, an overflow is found when the stack is left.
 WEFT_INLINE void Worker::check_canary(
     const stack::Stack& stack) const noexcept {
@@ -72,7 +86,17 @@ WEFT_INLINE void Worker::keep(Fiber& mine) noexcept {
   if (mine.pins != 0 || scheduler_.idle.hungry() ||
       !queues.turns.push_back(&mine)) [[unlikely]] {
     give_away(mine);
+  } else if (scheduler_.idle.hungry()) [[unlikely]] {
+    scheduler_.notify();  // [hungry]: whoever came meanwhile takes a look
   }
+}
+
+// What was to run next waits in the queue while another goes first.
+WEFT_INLINE void Worker::push_next_up() noexcept {
+  if (next_up_ == nullptr) [[likely]]
+    return;
+  push_local(*std::exchange(next_up_, nullptr));
+  notify_local();
 }
 
 // First thing after each switch, on the stack that it went to.
@@ -96,20 +120,6 @@ WEFT_INLINE void Worker::arrive() noexcept {
       stacks_.put(after_stack_);
       break;
   }
-}
-
-WEFT_INLINE void Worker::push_local(Fiber& fiber) noexcept {
-  if (queues.recent.push_back(&fiber)) [[likely]]
-    return;
-  spill();
-  (void)queues.recent.push_back(&fiber);  // there is room now
-}
-
-WEFT_INLINE void Worker::notify_local() noexcept {
-  if (!scheduler_.idle.hungry()) [[likely]]
-    return;
-  expose();
-  scheduler_.notify();
 }
 
 }  // namespace weft::sched

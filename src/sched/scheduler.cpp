@@ -1,3 +1,8 @@
+// Edges
+//   [admit]  a spawn from outside: count, then load admits_ || close admission,
+//            then load the count.
+//   [visit]  ~Visit() -> stop(): the visitor's last touch.
+
 #include "sched/scheduler.hpp"
 
 #include <algorithm>
@@ -8,6 +13,23 @@
 #include "time/clock.hpp"
 
 namespace weft::sched {
+
+// Somebody who is no worker of this runtime and holds no fiber of it any more
+// once it has pushed one: the runtime may not go before it is through.
+class Scheduler::Visit {
+ public:
+  explicit Visit(Scheduler& where) noexcept : where_(where) {
+    where_.visits_.fetch_add(1, relaxed);  // the fiber in hand keeps it alive
+  }
+  ~Visit() {
+    where_.visits_.fetch_sub(1, release);  // [visit]
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  Scheduler& where_;
+};
 
 namespace {
 
@@ -58,7 +80,7 @@ Scheduler::~Scheduler() {
              held);
 }
 
-Status Scheduler::start() noexcept {
+Status Scheduler::start() {
   if (!global.init(config_.global_queue))
     return Error::out_of(Resource::memory);
   workers.reserve(config_.workers);
@@ -75,7 +97,7 @@ Status Scheduler::start() noexcept {
 }
 
 void Scheduler::close_admission() noexcept {
-  admits_.store(false, relaxed);  // see admits()
+  admits_.store(false, seq_cst);  // [admit]
 }
 
 bool Scheduler::wait_until_empty(std::int64_t until) noexcept {
@@ -114,6 +136,8 @@ void Scheduler::stop() noexcept {
   stopping_.store(true, seq_cst);  // part of the idle scan
   for (auto& worker : workers) worker->rouse();
   for (auto& worker : workers) worker->join_thread();
+  // A waker from outside may still be on its way out of notify().
+  while (visits_.load(acquire) != 0) pause();  // [visit]
 }
 
 // Each place counts for itself: a worker, or all that is outside (0).
@@ -142,18 +166,22 @@ Fiber* Scheduler::new_frame() noexcept {
 
 // From outside, or counted against the limit.
 Fiber* Scheduler::new_frame_slowly() noexcept {
-  if (!admits()) return nullptr;
+  // Counted before it asks: who closes admission and then counts none may end.
+  const auto number = outside_spawns_.fetch_add(1, seq_cst) + 1;  // [admit]
+  if (!admits_.load(seq_cst)) {                                   // [admit]
+    count_unspawned();
+    return nullptr;
+  }
   if (config_.max_fibers != 0) {
     // A limit, orders nothing.
     const auto before = capped_live_.fetch_add(1, relaxed);
     if (before >= static_cast<std::int64_t>(config_.max_fibers)) {
-      capped_live_.fetch_sub(1, relaxed);
+      count_unspawned();
       return nullptr;
     }
   }
   std::size_t got = 0;
   Fiber* const frame = frames.take(1, got);
-  const auto number = outside_spawns_.fetch_add(1, relaxed) + 1;  // a count
   if (frame == nullptr) {
     count_unspawned();
     return nullptr;
@@ -218,6 +246,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
   if (config_.spec_assert) [[unlikely]]
     check_runnable(fiber);
   if (fiber.pins != 0) {
+    const Visit visit(*this);
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
     if (idle.pop_target(home)) home.rouse();
@@ -231,6 +260,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
 
 // From outside, or by the spawn policy: to some worker's inbox, or for all.
 void Scheduler::place(Fiber& fiber) noexcept {
+  const Visit visit(*this);
   Worker* const target =
       config_.spawn == SpawnPolicy::global ? nullptr : next_place();
   if (target != nullptr && target->queues.inbox.push(&fiber)) {
@@ -294,7 +324,7 @@ std::size_t Scheduler::live() const noexcept {
   // Ends first: a fiber counted as spawned only is alive.
   std::uint64_t ended = outside_ends_.load(relaxed);  // a count
   for (const auto& worker : workers) ended += worker->counters.finished.get();
-  std::uint64_t spawned = outside_spawns_.load(relaxed);  // a count
+  std::uint64_t spawned = outside_spawns_.load(seq_cst);  // [admit]
   for (const auto& worker : workers) {
     spawned += worker->counters.spawned.get();
   }

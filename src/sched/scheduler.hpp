@@ -49,7 +49,7 @@ class Scheduler {
   }
 
   // Owner only. Errors: exhausted, system. Nothing runs after an error.
-  Status start() noexcept;
+  Status start();
   // Owner only. Refuses new fibers, from now on.
   void close_admission() noexcept;
   bool admits() const noexcept {
@@ -122,6 +122,7 @@ class Scheduler {
 
   void place(Fiber& fiber) noexcept;
   Worker* next_place() noexcept;
+  class Visit;
   static void check_runnable(const Fiber& fiber) noexcept;
   Worker* own_worker() const noexcept;
   Fiber* new_frame_slowly() noexcept;
@@ -139,6 +140,7 @@ class Scheduler {
   Atomic<std::uint32_t> drained_{0};  // futex of wait_until_empty()
   Atomic<std::uint32_t> next_place_{0};
   Atomic<std::uint64_t> outside_spawns_{0};
+  Atomic<std::uint32_t> visits_{0};
   Atomic<std::uint64_t> outside_ends_{0};
   Atomic<std::int64_t> capped_live_{0};  // only if max_fibers is set
 };

@@ -20,7 +20,7 @@
 
 namespace weft::sched {
 
-Worker::Worker(Scheduler& scheduler, unsigned index) noexcept
+Worker::Worker(Scheduler& scheduler, unsigned index)
     : frames(scheduler.frames),
       scheduler_(scheduler),
       index_(index),
@@ -74,12 +74,13 @@ Fiber* Worker::next() noexcept {
     heartbeat_.store(heartbeat_.load(relaxed) + 1, relaxed);  // one writer
     if (leaving_ != nullptr) flush_leaves();
     if (Fiber* fiber = look()) return found(fiber);
+    if (has_own_work()) continue;  // what it took could not be started
     if (scheduler_.stopping()) {
       if (std::exchange(searching_, false)) (void)scheduler_.idle.stop_search();
       return nullptr;
     }
     if (Fiber* fiber = search()) return found(fiber);
-    sleep();
+    if (!has_own_work()) sleep();
   }
 }
 
@@ -107,10 +108,7 @@ Fiber* Worker::look_fairly() noexcept {
   fair_due_ = false;
   until_fair_ = kFairInterval;
   watch_timers();
-  if (Fiber* fiber = std::exchange(next_up_, nullptr)) {
-    push_local(*fiber);  // while another goes first
-    notify_local();
-  }
+  push_next_up();
   // Now and then the oldest of its own, that newer ones would outrun for ever.
   // Rarely: of a tree of fibers it is the largest part that has not begun, and
   // with every one begun another stack is in use.
@@ -184,7 +182,7 @@ void Worker::watch_own_deadline() noexcept {
   if (next == time::kNever || scheduler_.idle.sleeping() == 0) return;
   if (Sleeper* holder = scheduler_.alarm.too_late_for(next)) {
     holder->rouse();
-  } else if (!scheduler_.alarm.held()) {
+  } else if (clock_unwatched()) {
     scheduler_.notify();
   }
 }
@@ -324,7 +322,8 @@ Fiber* Worker::take_over_stale() noexcept {
 // Every fiber that next() returns passes here.
 Fiber* Worker::found(Fiber* fiber) noexcept {
   if (std::exchange(searching_, false)) {
-    if (scheduler_.idle.stop_search() && anything_visible()) {
+    if (scheduler_.idle.stop_search() &&
+        (anything_visible() || foreign_backlog() || clock_unwatched())) {
       scheduler_.notify();  // S4
     }
   }
@@ -333,6 +332,17 @@ Fiber* Worker::found(Fiber* fiber) noexcept {
     scheduler_.notify();  // somebody else watches the clock while we run
   }
   return fiber;
+}
+
+bool Worker::has_own_work() const noexcept {
+  return next_up_ != nullptr || leaving_ != nullptr ||
+         queues.recent.size_hint() != 0 || queues.turns.size_hint() != 0 ||
+         !queues.deque.maybe_empty();
+}
+
+// A deadline is pending and nobody sleeps towards it.
+bool Worker::clock_unwatched() const noexcept {
+  return !scheduler_.alarm.held() && earliest_deadline() != time::kNever;
 }
 
 void Worker::sleep() noexcept {

@@ -53,7 +53,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 #endif
   static constexpr unsigned kFairInterval = 61;  // dispatches between looks
 
-  Worker(Scheduler& scheduler, unsigned index) noexcept;
+  Worker(Scheduler& scheduler, unsigned index);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -89,8 +89,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // Drops the handle of the fiber spawned last, if it is still here. False:
   // nothing happened.
   [[nodiscard]] bool drop_newest(Fiber& child) noexcept {
-    return queues.recent.if_newest(
-        &child, [&child] { child.join.drop_unstarted(); });
+    return queues.recent.if_newest(&child,
+                                   [&child] { child.join.drop_unstarted(); });
   }
   // The current fiber's timer. False: out of memory.
   [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
@@ -137,6 +137,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void sleep() noexcept;
   void block() noexcept;
   bool anything_visible() noexcept;
+  bool has_own_work() const noexcept;
+  bool clock_unwatched() const noexcept;
   bool foreign_backlog() noexcept;
 
   // Dispatch.
@@ -156,6 +158,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void left_stack(Fiber& fiber) noexcept;
   void keep(Fiber& mine) noexcept;
   void give_away(Fiber& mine) noexcept;
+  void push_next_up() noexcept;
 
   // The end of a fiber.
   void finish(Fiber& fiber) noexcept;
@@ -191,9 +194,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   const void* thread_low_ = nullptr;
   std::size_t thread_size_ = 0;
   Victims victims_;
-  std::int64_t stolen_at_ = 0;       // when the last steal ended
-  std::int64_t crumbs_ = 0;          // how many it brought
-  unsigned watched_ = 0;             // whose timers to look at next
+  std::int64_t stolen_at_ = 0;          // when the last steal ended
+  std::int64_t crumbs_ = 0;             // how many it brought
+  unsigned watched_ = 0;                // whose timers to look at next
   std::vector<std::uint64_t> seen_;     // heartbeats when the search began
   std::vector<std::uint64_t> watches_;  // and when last watched
   bool new_deadline_ = false;  // armed since somebody was told to watch it

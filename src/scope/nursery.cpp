@@ -81,7 +81,7 @@ Nursery::~Nursery() {
 
 detail::Reserved Nursery::reserve(const SpawnOptions* options) noexcept {
   auto& core = core_in(state_);
-  if (core.closed.load(relaxed)) {  // a spawn may race with join()
+  if (core.closed.load(relaxed)) {  // a child's spawn may race
     return {.refused = Errc::closed};
   }
   if (options != nullptr && options->stack_size != StackSize::automatic &&

@@ -89,7 +89,8 @@ Pin::~Pin() {
 namespace detail {
 
 void* find_local(const void* key) noexcept {
-  const auto* extras = sched::carrier().current->extras;
+  const auto* extras =
+      sched::carrier().current->extras.load(relaxed);  // the fiber's own
   if (extras == nullptr) return nullptr;
   for (const auto* local = extras->locals; local != nullptr;
        local = local->next) {

@@ -42,6 +42,7 @@ void wait_until_gone(const WaitNode& node) noexcept {
 
 Status for_end(Fiber& child, Deadline deadline) noexcept {
   auto& here = sched::carrier();
+  sched::check_may_park(here);
   Fiber& self = *here.current;
   if (self.word.cancelled()) [[unlikely]]
     return Errc::cancelled;
@@ -57,6 +58,7 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
 Status for_family(Family& family, Deadline deadline) noexcept {
   for (;;) {
     if (family.settled()) return {};
+    sched::check_may_park(sched::carrier());
     Wait wait;
     Fiber& self = wait.self();
     if (!self.proxy && deadline == Deadline::never()) {

@@ -49,8 +49,8 @@ Who Wait::park_thread(std::int64_t until) noexcept {
   for (;;) {
     if (word.commit() == fiber::Committed::parked) {
       if (!sched::sleep_as_proxy(self_, until) &&
-          word.claim(self_.wait_ticket, Who::deadline) ==
-              fiber::Claimed::lost) {
+          word.claim(self_.wait_ticket, Who::deadline) !=
+              fiber::Claimed::won_and_owns) {
         // A waker was faster: it owns us, and its wake is on the way.
         (void)sched::sleep_as_proxy(self_, base::kForever);
       }

@@ -127,9 +127,11 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
                Deadline deadline) noexcept {
   Waiter waiter;
   node_in(waiter.node_).slot = io;
+  if (waiting::Wait().self().word.cancelled()) return Errc::cancelled;
   for (;;) {
+    // After a won wake the waitable completes, cancelled or not: else what it
+    // was woken for would be lost.
     waiting::Wait wait;
-    if (wait.self().word.cancelled()) return Errc::cancelled;
     if (ops.try_complete(waitable, waiter)) return {};
     if (wait.begin(false) == waiting::Begun::cancelled) return Errc::cancelled;
     wait.own(node_in(waiter.node_));
