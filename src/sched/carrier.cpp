@@ -51,13 +51,13 @@ struct PlainThread {
     weft_tls_carrier = &carrier;
   }
   ~PlainThread() {
-    ended = true;
-    weft_tls_carrier = nullptr;
     Fiber* proxy = carrier.current;
     if (proxy->has_extras) {
       proxy->drop_locals();
       proxy->drop_extras();
     }
+    ended = true;
+    weft_tls_carrier = nullptr;
     proxy->word.done(false);
     proxy->word.reclaim();
     proxy->next = nullptr;

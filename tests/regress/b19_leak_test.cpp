@@ -62,8 +62,8 @@ TEST_F(LeakTest, TasksLeaveNoStackNoMappingNoMemoryBehind) {
     for (int i = 0; i < rounds / 100; ++i) batch();
     // Some slack: how many run at once is a matter of chance.
     EXPECT_LE(runtime.ref().stats().stacks_mapped, stacks + 256);
-    EXPECT_LE(mappings(), maps + 64);
-    if (!test::kSanitized) {
+    if (!test::kSanitized) {  // their tools map memory of their own
+      EXPECT_LE(mappings(), maps + 64);
       EXPECT_LE(resident_kib(), resident + 8 * 1024);
     }
   });
@@ -80,7 +80,9 @@ TEST_F(LeakTest, RuntimesLeaveNoMappingBehind) {
   once();
   const auto maps = mappings();
   for (int i = 0; i < test::scaled(100); ++i) once();
-  EXPECT_LE(mappings(), maps + (test::kSanitized ? 64 : 16));
+  if (!test::kSanitized) {
+    EXPECT_LE(mappings(), maps + 16);
+  }
 }
 
 }  // namespace
