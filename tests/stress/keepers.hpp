@@ -17,7 +17,7 @@
 namespace weft::test {
 
 // A system call: to the compiler pthread_self() would be a constant.
-[[gnu::noinline, gnu::noclone]] inline pid_t thread_now() {
+[[gnu::noinline]] inline pid_t thread_now() {
   asm volatile("");
   return ::gettid();
 }

@@ -27,7 +27,7 @@ inline constexpr int kShrink = 1;
 #endif
 
 // So many rounds in a plain build, fewer under a sanitizer, at least one.
-constexpr int scaled(int plain) {
+inline int scaled(int plain) {
   return plain / kShrink > 0 ? plain / kShrink : 1;
 }
 
