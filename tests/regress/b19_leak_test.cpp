@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 #include "stress/scale.hpp"
+#include "support/process.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
 
@@ -16,19 +13,6 @@ namespace weft {
 namespace {
 
 class LeakTest : public test::RuntimeTest {};
-
-std::ptrdiff_t mappings() {
-  std::ifstream maps("/proc/self/maps");
-  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
-}
-
-long resident_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
-  }
-  return 0;
-}
 
 // Every way to be done with a task.
 void end_some(Nursery& nursery, int rounds) {
@@ -57,14 +41,14 @@ TEST_F(LeakTest, TasksLeaveNoStackNoMappingNoMemoryBehind) {
     };
     batch();
     const auto stacks = runtime.ref().stats().stacks_mapped;
-    const auto maps = mappings();
-    const auto resident = resident_kib();
+    const auto maps = test::mappings();
+    const auto resident = test::resident_kib();
     for (int i = 0; i < rounds / 100; ++i) batch();
     // Some slack: how many run at once is a matter of chance.
     EXPECT_LE(runtime.ref().stats().stacks_mapped, stacks + 256);
     if (!test::kSanitized) {  // their tools map memory of their own
-      EXPECT_LE(mappings(), maps + 64);
-      EXPECT_LE(resident_kib(), resident + 8 * 1024);
+      EXPECT_LE(test::mappings(), maps + 64);
+      EXPECT_LE(test::resident_kib(), resident + 8 * 1024);
     }
   });
   EXPECT_TRUE(end);
@@ -78,10 +62,10 @@ TEST_F(LeakTest, RuntimesLeaveNoMappingBehind) {
     EXPECT_TRUE(runtime.run([](Nursery& nursery) { end_some(nursery, 10); }));
   };
   once();
-  const auto maps = mappings();
+  const auto maps = test::mappings();
   for (int i = 0; i < test::scaled(100); ++i) once();
   if (!test::kSanitized) {
-    EXPECT_LE(mappings(), maps + 16);
+    EXPECT_LE(test::mappings(), maps + 16);
   }
 }
 
