@@ -17,7 +17,7 @@
 //       its join word. parked and hosting: nobody.
 //   C2  parked is written only by commit(), off the fiber's stack.
 //   C3  At most one queue entry per fiber; pushed only in fresh or queued, or
-//       into its own worker's turn queue in running or parking.
+//       into its own worker's private queue in running or parking.
 //   C4  Between owns and the push no queue holds the fiber: the claimer may
 //       still write to its nodes and use its `next` link.
 //   C5  The claim goes from open to something else once per ticket.

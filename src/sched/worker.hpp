@@ -24,8 +24,8 @@
 #include "fiber/family.hpp"
 #include "fiber/fiber.hpp"
 #include "fiber/frame_pool.hpp"
+#include "queue/private_queue.hpp"
 #include "queue/ring.hpp"
-#include "queue/turn_queue.hpp"
 #include "queue/work_deque.hpp"
 #include "sched/carrier.hpp"
 #include "sched/idle.hpp"
@@ -96,9 +96,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
 
   struct Queues {  // ---- Any thread, as each queue allows.
-    queue::TurnQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
+    queue::PrivateQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
     queue::WorkDeque<Fiber, kDequeSlots> deque;
-    queue::TurnQueue<Fiber> turns;
+    queue::PrivateQueue<Fiber> turns;
     queue::Ring<Fiber> inbox;
     PinnedList pinned;
     time::TimerHeap timers;

@@ -13,8 +13,8 @@
 #include "base/asymmetric.hpp"
 #include "base/rng.hpp"
 #include "queue/global_queue.hpp"
+#include "queue/private_queue.hpp"
 #include "queue/ring.hpp"
-#include "queue/turn_queue.hpp"
 #include "queue/work_deque.hpp"
 #include "support/side_by_side.hpp"
 
@@ -195,10 +195,10 @@ TEST(RingStress, ManyProducersAndConsumersKeepTheOrderOfEach) {
   EXPECT_EQ(tallies[0].disorder + tallies[1].disorder, 0u);
 }
 
-TEST(TurnQueueStress, ARaidAndItsOwnerNeverShareAnItem) {
+TEST(PrivateQueueStress, ARaidAndItsOwnerNeverShareAnItem) {
   const std::size_t count = 10'000 * kScale;
   auto items = numbered(count);
-  TurnQueue<Item, 16> queue;
+  PrivateQueue<Item, 16> queue;
   std::atomic<bool> done{false};
   std::array<Tally, 3> tallies;
   const auto owner = [&] {

@@ -1,7 +1,8 @@
-// turn_queue.hpp: the fibers of one worker that yielded, each in its turn.
+// private_queue.hpp: fibers that one worker keeps to itself: those it queued
+// last, newest first, and those that yielded, each in its turn.
 //
-// A FIFO for its owner at the price of plain stores. Others come only when the
-// owner is stuck in one fiber: a raid takes the oldest ones away.
+// Both ends for its owner at the price of plain stores. Others come only when
+// the owner is stuck in one fiber: a raid takes the oldest ones away.
 //
 //   busy_   raided_    who is inside
 //   -----   -------    ---------------------------------------------------
@@ -39,13 +40,13 @@
 namespace weft::queue {
 
 template <typename T, std::size_t Capacity = 256>
-class TurnQueue {
+class PrivateQueue {
   static_assert(std::has_single_bit(Capacity), "slots are found by masking");
 
  public:
-  TurnQueue() = default;
-  TurnQueue(const TurnQueue&) = delete;
-  TurnQueue& operator=(const TurnQueue&) = delete;
+  PrivateQueue() = default;
+  PrivateQueue(const PrivateQueue&) = delete;
+  PrivateQueue& operator=(const PrivateQueue&) = delete;
 
   // Owner only. False if full: the caller overflows to GlobalQueue.
   [[nodiscard]] bool push_back(T* item) noexcept {

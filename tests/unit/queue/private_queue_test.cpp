@@ -1,4 +1,4 @@
-#include "queue/turn_queue.hpp"
+#include "queue/private_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 namespace weft::queue {
 namespace {
 
-TEST(TurnQueue, GivesItemsInTheOrderPushed) {
-  TurnQueue<int, 4> queue;
+TEST(PrivateQueue, GivesItemsInTheOrderPushed) {
+  PrivateQueue<int, 4> queue;
   std::array<int, 3> items{};
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
   EXPECT_EQ(queue.size_hint(), 3u);
@@ -17,8 +17,8 @@ TEST(TurnQueue, GivesItemsInTheOrderPushed) {
   EXPECT_EQ(queue.pop_front(), nullptr);
 }
 
-TEST(TurnQueue, RefusesWhenFullAndAcceptsAfterAPop) {
-  TurnQueue<int, 4> queue;
+TEST(PrivateQueue, RefusesWhenFullAndAcceptsAfterAPop) {
+  PrivateQueue<int, 4> queue;
   std::array<int, 5> items{};
   for (std::size_t i = 0; i < 4; ++i) ASSERT_TRUE(queue.push_back(&items[i]));
   EXPECT_FALSE(queue.push_back(&items[4]));
@@ -26,8 +26,8 @@ TEST(TurnQueue, RefusesWhenFullAndAcceptsAfterAPop) {
   EXPECT_TRUE(queue.push_back(&items[4]));
 }
 
-TEST(TurnQueue, KeepsOrderOverManyLaps) {
-  TurnQueue<int, 4> queue;
+TEST(PrivateQueue, KeepsOrderOverManyLaps) {
+  PrivateQueue<int, 4> queue;
   std::array<int, 3> items{};
   for (int lap = 0; lap < 1000; ++lap) {
     for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
@@ -36,8 +36,8 @@ TEST(TurnQueue, KeepsOrderOverManyLaps) {
   EXPECT_EQ(queue.size_hint(), 0u);
 }
 
-TEST(TurnQueue, ItsOwnerTakesFromEitherEnd) {
-  TurnQueue<int, 8> queue;
+TEST(PrivateQueue, ItsOwnerTakesFromEitherEnd) {
+  PrivateQueue<int, 8> queue;
   EXPECT_EQ(queue.pop_back(), nullptr);
   std::array<int, 5> items{};
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
@@ -52,8 +52,8 @@ TEST(TurnQueue, ItsOwnerTakesFromEitherEnd) {
   EXPECT_EQ(queue.pop_oldest(oldest.data(), 8), 0u);
 }
 
-TEST(TurnQueue, ItsOwnerTakesAGivenItemOnlyAtAnEnd) {
-  TurnQueue<int, 8> queue;
+TEST(PrivateQueue, ItsOwnerTakesAGivenItemOnlyAtAnEnd) {
+  PrivateQueue<int, 8> queue;
   std::array<int, 4> items{};
   EXPECT_FALSE(queue.pop_at_end(&items[0]));
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
@@ -67,8 +67,8 @@ TEST(TurnQueue, ItsOwnerTakesAGivenItemOnlyAtAnEnd) {
   EXPECT_FALSE(queue.pop_at_end(&items[1]));
 }
 
-TEST(TurnQueue, ARaidTakesTheOldestUpToItsLimit) {
-  TurnQueue<int, 8> queue;
+TEST(PrivateQueue, ARaidTakesTheOldestUpToItsLimit) {
+  PrivateQueue<int, 8> queue;
   std::array<int, 6> items{};
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
   std::array<int*, 8> loot{};
@@ -80,8 +80,8 @@ TEST(TurnQueue, ARaidTakesTheOldestUpToItsLimit) {
   for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(queue.pop_front(), &items[i]);
 }
 
-TEST(TurnQueue, ARaidTakesAllIfItMay) {
-  TurnQueue<int, 8> queue;
+TEST(PrivateQueue, ARaidTakesAllIfItMay) {
+  PrivateQueue<int, 8> queue;
   std::array<int, 6> items{};
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
   std::array<int*, 8> loot{};
@@ -94,8 +94,8 @@ TEST(TurnQueue, ARaidTakesAllIfItMay) {
   EXPECT_EQ(queue.pop_front(), &items[0]);
 }
 
-TEST(TurnQueue, ARaidOfAnEmptyQueueTakesNothing) {
-  TurnQueue<int, 8> queue;
+TEST(PrivateQueue, ARaidOfAnEmptyQueueTakesNothing) {
+  PrivateQueue<int, 8> queue;
   std::array<int*, 8> loot{};
   EXPECT_EQ(queue.raid(loot.data(), loot.size()), 0u);
 }
