@@ -102,6 +102,17 @@ class ControlWord {
     return (w & kCancel) != 0 ? Started::run_cancelled : Started::run;
   }
 
+  // The same where nobody else has the handle, so that only a runtime that
+  // stops could write here, too: its sweep comes again. Saves the exchange.
+  [[nodiscard]] Started start_alone(unsigned owner) noexcept {
+    const auto w = word_.load(acquire);  // [spawn]
+    WEFT_ASSERT(state(w) == State::fresh, "C3");
+    word_.store(with_owner(with_state(w, State::running), owner),
+                relaxed);  // C1
+    record(Logical::runnable, Logical::running, Actor::worker);
+    return (w & kCancel) != 0 ? Started::run_cancelled : Started::run;
+  }
+
   // Dequeuer only: queued -> running.
   void resume(unsigned owner) noexcept {
     move(State::queued, State::running, owner);  // [context] [wake]

@@ -127,6 +127,23 @@ class PrivateQueue {
     return item;
   }
 
+  // Owner only. Takes the oldest item and stays inside until end_turn() puts
+  // another behind all the rest: one visit for both. nullptr: empty, and the
+  // owner is not inside.
+  [[nodiscard]] T* begin_turn() noexcept {
+    if (size_.load(relaxed) == 0) return nullptr;  // T2
+    enter();
+    if (tail_ != head_) [[likely]]
+      return slots_[head_++ & (Capacity - 1)];
+    leave();
+    return nullptr;
+  }
+  // Owner only. size_ counted the item that went, now the one that came.
+  void end_turn(T* item) noexcept {
+    slots_[tail_++ & (Capacity - 1)] = item;
+    leave();
+  }
+
   // Any thread but the owner. Takes at most `max` of the oldest items, oldest
   // first, and says how many. 0 also if the owner or another raider is inside:
   // then the queue is not stuck.

@@ -102,6 +102,11 @@ class WorkDeque {
     return task;
   }
 
+  // Owner only. True: pop() has nothing, and will not unless the owner pushes.
+  [[nodiscard]] bool drained() const noexcept {
+    return bottom_.load(relaxed) <= top_.load(relaxed);  // D1, D2
+  }
+
   // Owner only. What pop() would return unless a thief comes first: a hint,
   // the task may be running elsewhere already.
   [[nodiscard]] T* peek() const noexcept {

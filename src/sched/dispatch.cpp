@@ -54,7 +54,9 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   const auto size = scheduler_.stack_size(fresh);
   auto* stack =
       reuse != nullptr && reuse->size == size ? reuse : stacks_.take(size);
-  fresh.skip_body = fresh.word.start(id()) == fiber::Started::run_cancelled;
+  const auto started = fresh.join.is_dropped() ? fresh.word.start_alone(id())
+                                               : fresh.word.start(id());
+  fresh.skip_body = started == fiber::Started::run_cancelled;
   if (stack == nullptr) [[unlikely]] {
     Fiber* const before = std::exchange(current, &fresh);  // for destructors
     fresh.body->drop_closure(fresh.storage.bytes);
@@ -78,11 +80,6 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
 // on another thread; `this` is of no use then.
 [[gnu::noinline]] void Worker::leave(context::Context& here, stack::Stack* from,
                                      bool ends, Fiber* to) noexcept {
-  if (leaving_ != nullptr) [[unlikely]]
-    flush_leaves();
-  if (to != nullptr) push_next_up();  // not behind `to`
-  if (new_deadline_ && to != nullptr) [[unlikely]]
-    watch_own_deadline();
   current = to;
   context::Context* there = &loop_context_;
   if (to != nullptr) {
@@ -99,6 +96,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
 
 // The same where others may run it at once, or only this worker ever.
 void Worker::give_away(Fiber& mine) noexcept {
+  mark_hosts(mine);
   mine.word.yielded();
   if (mine.pins != 0) {
     queues.pinned.push(mine);
@@ -108,30 +106,90 @@ void Worker::give_away(Fiber& mine) noexcept {
   scheduler_.notify();
 }
 
+void Worker::check_canary(const stack::Stack& stack) const noexcept {
+  if (has_canaries() && !stack::canary_intact(stack)) {
+    stack::report_overflow(stack);
+  }
+}
+
+void Worker::arrive_otherwise() noexcept {
+  switch (std::exchange(after_, After::nothing)) {
+    case After::nothing:
+      break;
+    case After::took_turn:
+      check_canary(*after_fiber_->stack);
+      queues.turns.end_turn(after_fiber_);
+      if (scheduler_.idle.hungry()) scheduler_.notify();
+      break;
+    case After::yielded:
+      check_canary(*after_fiber_->stack);
+      keep(*after_fiber_);
+      break;
+    case After::parking:
+      check_canary(*after_fiber_->stack);
+      mark_hosts(*after_fiber_);
+      if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
+        keep(*after_fiber_);
+      }
+      break;
+    case After::ended:
+      stacks_.put(after_stack_);
+      break;
+  }
+}
+
+// What may not wait until the worker comes back from `to`.
+void Worker::before_leaving(const Fiber* to) noexcept {
+  if (leaving_ != nullptr) flush_leaves();
+  if (to == nullptr) return;  // the loop sees to the rest
+  push_next_up();             // not behind `to`
+  if (new_deadline_) watch_own_deadline();
+}
+
+// Leaves the current stack for the next fiber's, or for the loop.
+inline void Worker::leave_fiber(After after, Fiber& self,
+                                Fiber* next) noexcept {
+  self.exceptions = *exceptions_;
+  after_ = after;
+  after_fiber_ = &self;
+  leave(self.context, self.stack, false, next);
+  this_worker().arrive();
+}
+
 void Worker::yield_current() noexcept {
   Fiber& self = *current;
-  Fiber* next = pick(nullptr);
+  // Nothing but turns: then one visit to that queue is all.
+  if (until_fair_ != 1 && !has_chores() && !scheduler_.idle.hungry() &&
+      queues.recent.size_hint() == 0 && queues.deque.drained() &&
+      self.pins == 0) [[likely]] {
+    if (Fiber* const next = queues.turns.begin_turn()) {
+      --until_fair_;
+      counters.yielded.add();
+      leave_fiber(After::took_turn, self, next);
+      return;
+    }
+  }
+  yield_otherwise(self);
+}
+
+void Worker::yield_otherwise(Fiber& self) noexcept {
+  Fiber* const next = pick(nullptr);
   if (next == nullptr && !fair_due_ && next_up_ == nullptr &&
       leaving_ == nullptr && queues.inbox.maybe_empty() &&
       queues.pinned.is_empty() && scheduler_.global.maybe_empty()) {
     return;  // nobody else
   }
-  self.exceptions = *exceptions_;
-  after_ = After::yielded;
-  after_fiber_ = &self;
   counters.yielded.add();
-  leave(self.context, self.stack, false, next);
-  this_worker().arrive();
+  if (has_chores()) before_leaving(next);
+  leave_fiber(After::yielded, self, next);
 }
 
 void Worker::suspend_current() noexcept {
   Fiber& self = *current;
-  self.exceptions = *exceptions_;
-  after_ = After::parking;
-  after_fiber_ = &self;
+  Fiber* const next = pick(nullptr);
   counters.parked.add();
-  leave(self.context, self.stack, false, pick(nullptr));
-  this_worker().arrive();
+  if (has_chores()) before_leaving(next);
+  leave_fiber(After::parking, self, next);
 }
 
 // Every leased stack starts here, and runs fresh fibers one after the other
@@ -165,6 +223,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     here->after_ = After::ended;
     here->after_stack_ = mine;
     context::Context never_again;
+    if (here->has_chores()) here->before_leaving(next);
     here->leave(never_again, mine, true, next);
     __builtin_unreachable();
   }

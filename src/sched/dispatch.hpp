@@ -34,10 +34,10 @@ WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
     return queues.deque.pop();
   }
   if (Fiber* fiber = queues.recent.pop_back()) return fiber;
-  return queues.deque.peek() != nullptr ? refill() : nullptr;
+  return queues.deque.drained() ? nullptr : refill();
 }
 
-// Owned by this worker already (its turn came), or next from the own deque.
+// Owned by this worker already (its turn came), or next of its own.
 // nullptr: the loop must look further, or is due for a fair look.
 WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
   if (--until_fair_ == 0) [[unlikely]] {
@@ -64,21 +64,8 @@ WEFT_INLINE void Worker::notify_local() noexcept {
 }
 
 // Where no guard traps, an overflow is found when the stack is left.
-WEFT_INLINE void Worker::check_canary(
-    const stack::Stack& stack) const noexcept {
-  if (scheduler_.stacks.guard() == stack::GuardKind::canary &&
-      !stack::canary_intact(stack)) [[unlikely]] {
-    stack::report_overflow(stack);
-  }
-}
-
-// The fiber is off its stack: what must be true before anybody else gets it.
-WEFT_INLINE void Worker::left_stack(Fiber& fiber) noexcept {
-  check_canary(*fiber.stack);
-  // Hosts first: once the guest is out of our hands it may end elsewhere.
-  for (Fiber* host = fiber.host; host != nullptr && host->word.host();) {
-    host = host->host;
-  }
+WEFT_INLINE bool Worker::has_canaries() const noexcept {
+  return scheduler_.stacks.guard() == stack::GuardKind::canary;
 }
 
 // A fiber that still belongs to this worker waits for its next turn.
@@ -103,23 +90,14 @@ WEFT_INLINE void Worker::push_next_up() noexcept {
 WEFT_INLINE void Worker::arrive() noexcept {
   context::arrive_on_stack(current != nullptr ? current->stack->sanitizer
                                               : loop_handle_);
-  switch (std::exchange(after_, After::nothing)) {
-    case After::nothing:
-      break;
-    case After::yielded:
-      left_stack(*after_fiber_);
-      keep(*after_fiber_);
-      break;
-    case After::parking:
-      left_stack(*after_fiber_);
-      if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
-        keep(*after_fiber_);
-      }
-      break;
-    case After::ended:
-      stacks_.put(after_stack_);
-      break;
+  if (after_ == After::took_turn && !has_canaries()) [[likely]] {
+    queues.turns.end_turn(after_fiber_);
+    if (!scheduler_.idle.hungry()) [[likely]]
+      return;
+    scheduler_.notify();  // [hungry], as in keep()
+    return;
   }
+  arrive_otherwise();
 }
 
 }  // namespace weft::sched

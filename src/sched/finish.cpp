@@ -115,7 +115,7 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
     put_back(child);
     return false;
   }
-  call_in_place(joiner, child);
+  call_in_place(joiner, child, child.word.start_alone(id()));
   child.join.finish_in_place();
   return true;
 }
@@ -128,12 +128,13 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
     put_back(*taken);
     return false;
   }
-  call_in_place(joiner, *taken);
-  auto& here = this_worker();
   if (taken->join.is_dropped()) [[likely]] {
-    here.scheduler_.reclaim(*taken);
+    call_in_place(joiner, *taken, taken->word.start_alone(id()));
+    this_worker().scheduler_.reclaim(*taken);
     return true;
   }
+  call_in_place(joiner, *taken, taken->word.start(id()));
+  auto& here = this_worker();
   const auto [holder, reclaim] = taken->join.finish();
   if (holder != nullptr) here.settle_joiner(*holder, false);
   if (reclaim) here.scheduler_.reclaim(*taken);
@@ -148,9 +149,10 @@ void Worker::put_back(Fiber& fiber) noexcept {
 }
 
 // The child's whole life, as a call on the joiner's stack.
-void Worker::call_in_place(Fiber& joiner, Fiber& child) noexcept {
+void Worker::call_in_place(Fiber& joiner, Fiber& child,
+                           fiber::Started started) noexcept {
   if (until_fair_ > 1) --until_fair_;  // counts as a dispatch
-  child.skip_body = child.word.start(id()) == fiber::Started::run_cancelled;
+  child.skip_body = started == fiber::Started::run_cancelled;
   child.stack = joiner.stack;
   child.stack->owner = &child;
   child.host = &joiner;

@@ -104,6 +104,7 @@ Fiber* Worker::take_over_stale() noexcept {
     Fiber* raided[kAtOnce];
     auto count = other->queues.turns.raid(raided, kAtOnce);
     for (std::size_t i = count; i-- > 0;) {
+      mark_hosts(*raided[i]);
       raided[i]->word.yielded();
       push_local(*raided[i]);
     }

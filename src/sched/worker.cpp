@@ -62,6 +62,8 @@ void Worker::thread_main(void* self) noexcept {
 
 void Worker::loop() noexcept {
   while (Fiber* fiber = next()) {
+    if (has_chores()) before_leaving(fiber);
+    after_ = After::nothing;
     leave(loop_context_, nullptr, false, fiber);
     arrive();
   }
@@ -144,15 +146,20 @@ Fiber* Worker::look_fairly() noexcept {
 // Own deadlines and, in turn, those of one other worker that may be stuck;
 // all of them after a sleep that watched the clock for everybody.
 void Worker::watch_timers() noexcept {
-  const auto now = time::now();
   const auto& all = scheduler_.workers;
   if (std::exchange(poll_all_, false)) {
+    const auto now = time::now();
     for (const auto& other : all) poll_timers(*other, now);
     return;
   }
-  poll_timers(*this, now);
   watched_ = watched_ + 1 < all.size() ? watched_ + 1 : 0;
-  poll_timers(*all[watched_], now);
+  Worker& other = *all[watched_];
+  const auto next = std::min(queues.timers.next_deadline(),
+                             other.queues.timers.next_deadline());
+  if (next == time::kNever) return;  // reading the clock takes a while, too
+  const auto now = time::now();
+  poll_timers(*this, now);
+  if (&other != this) poll_timers(other, now);
 }
 
 // The inbox of the worker whose timers were just watched, if that has not

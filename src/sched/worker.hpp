@@ -112,7 +112,13 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
  private:
   friend class Scheduler;
-  enum class After : std::uint8_t { nothing, yielded, parking, ended };
+  enum class After : std::uint8_t {
+    nothing,
+    yielded,
+    took_turn,  // yielded, to the fiber whose place in turns is now free
+    parking,
+    ended
+  };
 
   static void thread_main(void* self) noexcept;
   static void fiber_main(void* unused) noexcept;
@@ -150,12 +156,26 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void spill() noexcept;
   Fiber* ready(Fiber* entry, stack::Stack* reuse) noexcept;
   Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
+  void yield_otherwise(Fiber& self) noexcept;
+  void leave_fiber(After after, Fiber& self, Fiber* next) noexcept;
+  bool has_chores() const noexcept {
+    return leaving_ != nullptr || next_up_ != nullptr || new_deadline_;
+  }
+  void before_leaving(const Fiber* to) noexcept;
   void leave(context::Context& here, stack::Stack* from, bool ends,
              Fiber* to) noexcept;
   context::Ground ground_of(stack::Stack* stack) noexcept;
   void arrive() noexcept;
+  void arrive_otherwise() noexcept;
   void check_canary(const stack::Stack& stack) const noexcept;
-  void left_stack(Fiber& fiber) noexcept;
+  bool has_canaries() const noexcept;
+  // Before a guest is out of this worker's hands: it may end elsewhere, and
+  // go back to its hosts there.
+  static void mark_hosts(const Fiber& guest) noexcept {
+    for (Fiber* host = guest.host; host != nullptr && host->word.host();) {
+      host = host->host;
+    }
+  }
   void keep(Fiber& mine) noexcept;
   void give_away(Fiber& mine) noexcept;
   void push_next_up() noexcept;
@@ -165,7 +185,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept;
   void flush_leaves() noexcept;
   bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;
-  void call_in_place(Fiber& joiner, Fiber& child) noexcept;
+  void call_in_place(Fiber& joiner, Fiber& child,
+                     fiber::Started started) noexcept;
   bool take_unstarted(Fiber& child) noexcept;
   void put_back(Fiber& fiber) noexcept;
 
