@@ -45,7 +45,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 #if defined(WEFT_MODEL)  // small: full queues and overflow are the rule
   static constexpr std::size_t kRecentSlots = 4;
   static constexpr std::size_t kDequeSlots = 8;
-  static constexpr std::size_t kInboxSlots = 4;
+  static constexpr std::size_t kInboxSlots = 16;
 #else
   static constexpr std::size_t kRecentSlots = 1024;
   static constexpr std::size_t kDequeSlots = 4096;

@@ -204,6 +204,13 @@ TEST(PrivateQueueStress, ARaidAndItsOwnerNeverShareAnItem) {
   const auto owner = [&] {
     std::array<Item*, 4> oldest;
     for (auto& item : items) {
+      if (item.number % 8 == 1) {
+        if (const Item* const turn = queue.begin_turn()) {
+          tallies[0].add(turn);
+          queue.end_turn(&item);
+          continue;
+        }
+      }
       while (!queue.push_back(&item)) tallies[0].add(queue.pop_front());
       if (item.number % 4 == 0) tallies[0].add(queue.pop_front());
       if (item.number % 64 == 0) {

@@ -157,6 +157,22 @@ TEST(ControlWord, StartsACancelledFiberWithoutItsBody) {
   EXPECT_EQ(word.cancel(), Unparked::nothing);
   EXPECT_EQ(word.start(kOwner), Started::run_cancelled);
   EXPECT_TRUE(word.cancelled());
+  ControlWord alone;
+  bring(alone, State::fresh);
+  EXPECT_EQ(alone.cancel(), Unparked::nothing);
+  EXPECT_EQ(alone.start_alone(kOwner), Started::run_cancelled);
+  EXPECT_TRUE(alone.cancelled());
+}
+
+TEST(ControlWord, IsTheSameHoweverItStarted) {
+  ControlWord word;
+  ControlWord alone;
+  bring(word, State::fresh);
+  bring(alone, State::fresh);
+  EXPECT_EQ(word.start(kOwner), Started::run);
+  EXPECT_EQ(alone.start_alone(kOwner), Started::run);
+  EXPECT_EQ(alone.spec_value(), word.spec_value());
+  EXPECT_EQ(alone.state_now(), State::running);
 }
 
 // R-PARK-03 R-PARK-09

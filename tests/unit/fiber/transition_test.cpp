@@ -115,6 +115,7 @@ TEST(ControlWordDeathTest, DiesOfAStepFromTheWrongState) {
       {State::running, [](ControlWord& w) { w.reserve(); }},
       {State::queued, [](ControlWord& w) { (void)w.start(1); }},
       {State::running, [](ControlWord& w) { (void)w.start(1); }},
+      {State::queued, [](ControlWord& w) { (void)w.start_alone(1); }},
       {State::fresh, [](ControlWord& w) { w.resume(1); }},
       {State::parked, [](ControlWord& w) { w.resume(1); }},
       {State::running, [](ControlWord& w) { w.resume(1); }},

@@ -67,6 +67,36 @@ TEST(PrivateQueue, ItsOwnerTakesAGivenItemOnlyAtAnEnd) {
   EXPECT_FALSE(queue.pop_at_end(&items[1]));
 }
 
+TEST(PrivateQueue, ATurnTakesTheOldestAndPutsAnotherBehindTheRest) {
+  PrivateQueue<int, 2> queue;
+  std::array<int, 3> items{};
+  EXPECT_EQ(queue.begin_turn(), nullptr);
+  ASSERT_TRUE(queue.push_back(&items[0]));
+  ASSERT_TRUE(queue.push_back(&items[1]));
+  ASSERT_EQ(queue.begin_turn(), &items[0]);
+  queue.end_turn(&items[2]);  // there is room, even if it was full
+  EXPECT_EQ(queue.size_hint(), 2u);
+  EXPECT_EQ(queue.pop_front(), &items[1]);
+  EXPECT_EQ(queue.pop_front(), &items[2]);
+  EXPECT_EQ(queue.pop_front(), nullptr);
+  EXPECT_EQ(queue.begin_turn(), nullptr);
+}
+
+TEST(PrivateQueue, ARaidGivesUpBesideATurnThatTakesLong) {
+  PrivateQueue<int, 4> queue;
+  std::array<int, 3> items{};
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  std::array<int*, 4> loot{};
+  std::size_t count = 1;
+  ASSERT_EQ(queue.begin_turn(), &items[0]);
+  std::thread([&] { count = queue.raid(loot.data(), 4); }).join();
+  EXPECT_EQ(count, 0u);
+  queue.end_turn(&items[0]);
+  std::thread([&] { count = queue.raid(loot.data(), 4); }).join();
+  ASSERT_EQ(count, 3u);
+  EXPECT_EQ(loot[2], &items[0]);
+}
+
 TEST(PrivateQueue, ARaidTakesTheOldestUpToItsLimit) {
   PrivateQueue<int, 8> queue;
   std::array<int, 6> items{};

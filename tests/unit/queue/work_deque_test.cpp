@@ -58,8 +58,10 @@ TEST(WorkDeque, IsEmptyOnlyWithoutStealableTasks) {
   Task a;
   ASSERT_TRUE(deque.push(&a));
   EXPECT_FALSE(deque.maybe_empty());
+  EXPECT_FALSE(deque.drained());
   EXPECT_EQ(deque.size_hint(), 1u);
   EXPECT_EQ(deque.pop(), &a);
+  EXPECT_TRUE(deque.drained());
   EXPECT_TRUE(deque.maybe_empty());
 }
 

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <thread>
 
+#include "sched/worker.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
@@ -101,15 +103,16 @@ TEST_F(InPlaceTest, RunsOnTheStackOfItsJoiner) {
 }
 
 TEST_F(InPlaceTest, RunsAllChildrenOfAJoinedNursery) {
+  constexpr int kChildren = std::min<int>(20, sched::Worker::kRecentSlots);
   Runtime runtime = start(1);
   int sum = 0;
   ASSERT_TRUE(runtime.run([&] {
     Nursery nursery;
-    for (int i = 1; i <= 20; ++i) nursery.spawn([&sum, i] { sum += i; });
+    for (int i = 1; i <= kChildren; ++i) nursery.spawn([&sum, i] { sum += i; });
     EXPECT_TRUE(nursery.join());
   }));
-  EXPECT_EQ(sum, 210);
-  EXPECT_EQ(in_place(runtime), 20u);
+  EXPECT_EQ(sum, kChildren * (kChildren + 1) / 2);
+  EXPECT_EQ(in_place(runtime), std::uint64_t{kChildren});
 }
 
 TEST_F(InPlaceTest, NeverRunsAChildWhoseJoinHasADeadline) {

