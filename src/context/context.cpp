@@ -4,24 +4,6 @@
 
 namespace weft::context {
 
-Controls current_controls() noexcept {
-  Controls controls;
-  asm volatile("stmxcsr %0" : "=m"(controls.mxcsr));
-  asm volatile("fnstcw %0" : "=m"(controls.x87));
-  return controls;
-}
-
-void restore_controls(Controls controls) noexcept {
-  constexpr std::uint32_t kControlBits = 0xFFC0;  // the rest are sticky flags
-  const Controls now = current_controls();
-  if (((now.mxcsr ^ controls.mxcsr) & kControlBits) != 0) {
-    asm volatile("ldmxcsr %0" : : "m"(controls.mxcsr));
-  }
-  if (now.x87 != controls.x87) {
-    asm volatile("fldcw %0" : : "m"(controls.x87));
-  }
-}
-
 void prepare(Context& context, std::byte* top, Entry entry, void* argument,
              void (*cleanup)(), Controls controls) noexcept {
   WEFT_ASSERT(reinterpret_cast<std::uintptr_t>(top) % 16 == 0, "X2");

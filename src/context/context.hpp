@@ -49,9 +49,22 @@ struct Controls {
   std::uint16_t x87 = 0;
 };
 // Those in force on this thread now.
-Controls current_controls() noexcept;
-// Puts these in force, if others are.
-void restore_controls(Controls controls) noexcept;
+inline Controls current_controls() noexcept {
+  Controls controls;
+  asm volatile("stmxcsr %0" : "=m"(controls.mxcsr));
+  asm volatile("fnstcw %0" : "=m"(controls.x87));
+  return controls;
+}
+// Puts `wanted` in force where `now` is.
+inline void change_controls(Controls now, Controls wanted) noexcept {
+  constexpr std::uint32_t kControlBits = 0xFFC0;  // the rest are sticky flags
+  if (((now.mxcsr ^ wanted.mxcsr) & kControlBits) != 0) [[unlikely]] {
+    asm volatile("ldmxcsr %0" : : "m"(wanted.mxcsr));
+  }
+  if (now.x87 != wanted.x87) [[unlikely]] {
+    asm volatile("fldcw %0" : : "m"(wanted.x87));
+  }
+}
 
 // A context that will call entry(argument) on the stack that ends at `top`
 // (64-byte aligned), with these controls, then `cleanup`, which must not

@@ -289,6 +289,14 @@ class ControlWord {
     move(State::hosting, State::running, owner);               // [wake]
   }
 
+  // Worker only, frame exclusive: an ended fiber has something left to do.
+  void revive(unsigned owner) noexcept {
+    const auto w = word_.load(relaxed);  // exclusive: C1
+    WEFT_ASSERT(state(w) == State::done, "C1");
+    word_.store(with_owner(with_state(w, State::running), owner),
+                relaxed);  // exclusive: C1
+  }
+
   // Worker only. Token and cancel go with the fiber: a racing exchange fails
   // and then finds done.
   void done(bool was_cancelled) noexcept {

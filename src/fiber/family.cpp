@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace weft::fiber {
 
 bool Family::open_join(WaitNode& node) noexcept {
+  WEFT_CHECK(joiner_.load(relaxed) == kNone,
+             "a nursery is joined by two threads at once");
   // [slot]
   joiner_.store(reinterpret_cast<std::uintptr_t>(&node), release);
-  const auto change = std::exchange(own_, 0) - kBias;
+  const auto change = own_.load(relaxed) - kBias;
+  own_.store(0, relaxed);                                 // one writer
   return live_.fetch_add(change, acq_rel) + change == 0;  // [live]
 }
 
@@ -27,12 +32,13 @@ bool Family::give_up(WaitNode& node) noexcept {
 void Family::reset() noexcept {
   live_.store(kBias, relaxed);  // nobody is left to look
   joiner_.store(kNone, relaxed);
-  own_ = 0;
+  own_.store(0, relaxed);
 }
 
 std::int64_t Family::count() const noexcept {
   const auto live = live_.load(relaxed);  // a hint for anybody but the owner
-  const auto count = (live >= kBias / 2 ? live - kBias : live) + own_;
+  const auto count = (live >= kBias / 2 ? live - kBias : live) +
+                     own_.load(relaxed);  // the same
   return count < 0 ? 0 : count;
 }
 

@@ -48,13 +48,15 @@ class Family {
   // Before the child is published. `by`: the spawning fiber.
   void enter(const Fiber* by) noexcept {
     if (by == owner_ && by != nullptr) {
-      ++own_;
+      own_.store(own_.load(relaxed) + 1, relaxed);  // one writer
     } else {
       live_.fetch_add(1, relaxed);  // the child's own publication orders it
     }
   }
   // The owner ran a child in place, or takes back an enter().
-  void left_here() noexcept { --own_; }
+  void left_here() noexcept {
+    own_.store(own_.load(relaxed) - 1, relaxed);  // one writer
+  }
 
   // Any thread, n children at once. True: the caller was last and must
   // take_joiner(); false: it may not touch the family again (J5).
@@ -69,7 +71,7 @@ class Family {
 
   // Owner only. True if no child is left: nothing to wait for.
   [[nodiscard]] bool settled() const noexcept {
-    return live_.load(acquire) + own_ == kBias;  // [live]
+    return live_.load(acquire) + own_.load(relaxed) == kBias;  // [live]
   }
   // Owner only, once its node is ready. True: no child left, do not wait.
   [[nodiscard]] bool open_join(WaitNode& node) noexcept;
@@ -92,7 +94,7 @@ class Family {
   static constexpr std::uintptr_t kTaken = 1;
 
   Fiber* const owner_;
-  std::int64_t own_ = 0;  // owner only
+  Atomic<std::int64_t> own_{0};  // written by the owner only
   Atomic<std::int64_t> live_{kBias};
   Atomic<std::uintptr_t> joiner_{kNone};
   base::SpinLock failure_lock_;

@@ -106,6 +106,16 @@ class alignas(kCacheLine) Fiber {
   void run_body() noexcept;
   // The end of the body: an inherited failure becomes the outcome.
   void take_inherited() noexcept;
+  // Does the storage hold what needs a destructor?
+  bool owns_result() const noexcept {
+    return outcome == Outcome::exception ||
+           (outcome == Outcome::value && body->drop_value != nullptr);
+  }
+  // Is anything left to do for it when its body has ended?
+  bool needs_care() const noexcept {
+    return outcome != Outcome::value || body->drop_value != nullptr ||
+           has_extras;
+  }
   // Whoever reclaims the frame: destroys a result nobody took.
   void drop_result() noexcept;
   // The fiber itself at its end: destroys its locals.

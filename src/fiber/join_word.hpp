@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "base/atomic.hpp"
+#include "base/check.hpp"
 #include "fiber/wait_node.hpp"
 
 namespace weft::fiber {
@@ -46,9 +47,12 @@ class JoinWord {
     return {reinterpret_cast<WaitNode*>(seen), false};
   }
 
-  // The holder itself ran the fiber on its own stack: nobody else looks.
-  void finish_in_place() noexcept {
-    word_.store(kDone, relaxed);  // read back by the same thread only
+  // The holder itself ran the fiber on its own stack, and nobody else may use
+  // the handle meanwhile. False: somebody does; then finish().
+  [[nodiscard]] bool finish_in_place() noexcept {
+    if (word_.load(acquire) != kNone) return false;  // [joiner]
+    word_.store(kDone, release);                     // [done]
+    return true;
   }
 
   // Holder only: wait at this node. taken: somebody waits already.
@@ -73,10 +77,16 @@ class JoinWord {
   [[nodiscard]] bool drop() noexcept {
     auto seen = kNone;
     // [dropped] [done]
-    return !word_.compare_exchange_strong(seen, kDropped, acq_rel, acquire);
+    if (word_.compare_exchange_strong(seen, kDropped, acq_rel, acquire)) {
+      return false;
+    }
+    WEFT_CHECK(seen == kDone,
+               "a Task is destroyed while somebody waits for it");
+    return true;
   }
 
-  // Holder only, as drop(), while nobody can start the fiber.
+  // Holder only, as drop(), while nobody can start the fiber; or the worker
+  // that reclaims it.
   void drop_unstarted() noexcept {
     word_.store(kDropped, relaxed);  // published with the queue it is in
   }

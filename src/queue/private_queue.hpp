@@ -73,6 +73,11 @@ class PrivateQueue {
     return item;
   }
 
+  // Owner only. What pop_back() may take next; to prefetch, not to use.
+  [[nodiscard]] const T* newest_hint() const noexcept {
+    return slots_[(tail_ - 1) & (Capacity - 1)];  // raiders only read slots
+  }
+
   // Owner only. Takes this very item, if it is the newest or the oldest.
   [[nodiscard]] bool pop_at_end(T* item) noexcept {
     if (size_.load(relaxed) == 0) return false;  // T2

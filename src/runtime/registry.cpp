@@ -1,14 +1,11 @@
 #include "runtime/registry.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/line.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/fiber.hpp"
 #include "stack/overflow.hpp"
@@ -27,19 +24,17 @@ struct Registry {
   }
 };
 
-// Signal-safe: a fixed buffer and write(2).
+// Async-signal-safe.
 void describe_fiber(void* owner, int fd) noexcept {
   const auto* fiber = static_cast<const fiber::Fiber*>(owner);
-  char text[160];
-  const int length =
-      std::snprintf(text, sizeof text, "fiber #%llu \"%s\" of body %p",
-                    static_cast<unsigned long long>(fiber->id.load(relaxed)),
-                    fiber->name(), reinterpret_cast<void*>(fiber->body->run));
-  if (length > 0) {
-    const auto size =
-        std::min(static_cast<std::size_t>(length), sizeof text - 1);
-    if (::write(fd, text, size) < 0) return;  // nothing left to try
-  }
+  base::Line()
+      .text("fiber #")
+      .number(fiber->id.load(relaxed))  // its own: it does not change
+      .text(" \"")
+      .text(fiber->name())
+      .text("\" of body ")
+      .number(reinterpret_cast<std::uintptr_t>(fiber->body->run), 16)
+      .write(fd);
 }
 
 }  // namespace

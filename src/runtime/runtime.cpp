@@ -46,10 +46,7 @@ void check_owner(const Scheduler& scheduler) noexcept {
              "wait for itself");
 }
 
-// Whoever was admitted before the close is waited for.
 void stop(Scheduler& scheduler) noexcept {
-  scheduler.close_admission();
-  (void)scheduler.wait_until_empty(time::kNever);
   scheduler.stop();
   if (scheduler.config().stats_at_exit) scheduler.print_stats(stderr);
 }
@@ -148,6 +145,7 @@ Runtime::Runtime(std::unique_ptr<detail::RuntimeState> state) noexcept
     : state_(std::move(state)) {}
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&& other) noexcept {
+  if (this == &other) return *this;
   Runtime old(std::move(*this));
   state_ = std::move(other.state_);
   return *this;
@@ -162,7 +160,10 @@ Status Runtime::shutdown(Deadline graceful_until) {
   auto& scheduler = state_->scheduler;
   check_owner(scheduler);
   if (scheduler.stopping()) return {};
-  if (!scheduler.wait_until_empty(time::nanoseconds(graceful_until))) {
+  const auto until = time::nanoseconds(graceful_until);
+  // Twice: who was admitted before the close is waited for as well.
+  if (scheduler.wait_until_empty(until)) scheduler.close_admission();
+  if (!scheduler.wait_until_empty(until)) {
     std::fprintf(stderr,
                  "weft: %zu fibers still run at shutdown; cancelling them\n",
                  scheduler.live());
@@ -180,10 +181,12 @@ Status Runtime::shutdown_now(Deadline deadline) {
   // Again and again: a spawn that was admitted before may come up later.
   constexpr std::int64_t kSweep = 10'000'000;
   const auto until = time::nanoseconds(deadline);
-  do {
-    if (time::now() >= until) return Errc::timed_out;
+  for (;;) {
     scheduler.cancel_all();
-  } while (!scheduler.wait_until_empty(std::min(until, time::now() + kSweep)));
+    const auto sweep = std::min(until, time::now() + kSweep);
+    if (scheduler.wait_until_empty(sweep)) break;
+    if (time::now() >= until) return Errc::timed_out;
+  }
   stop(scheduler);
   return {};
 }

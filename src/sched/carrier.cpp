@@ -51,6 +51,7 @@ struct PlainThread {
     weft_tls_carrier = &carrier;
   }
   ~PlainThread() {
+    check_unlocked(carrier);
     Fiber* proxy = carrier.current;
     if (proxy->has_extras) {
       proxy->drop_locals();
@@ -105,9 +106,12 @@ void die_under_lock(const Carrier& here) noexcept {
     std::fprintf(stderr, "weft: holds spin lock %p, locked at %p\n",
                  here.held[i].lock, here.held[i].site);
   }
+  const bool no_lock = here.held[here.lock_depth - 1].lock == nullptr;
   base::die(__FILE__, __LINE__,
-            "PARK-UNDER-LOCK: a fiber may not wait while it holds %u spin "
-            "lock(s)",
+            no_lock ? "the closure of a fiber for which there was no stack may "
+                      "not wait when it is destroyed"
+                    : "PARK-UNDER-LOCK: a fiber may not wait while it holds %u "
+                      "spin lock(s)",
             here.lock_depth);
 }
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "base/check.hpp"
 #include "fiber/fiber.hpp"
 
 namespace weft::sched {
@@ -83,6 +84,13 @@ void flush_deferred(Carrier& here) noexcept;
 inline void check_may_park(const Carrier& here) noexcept {
   if (here.lock_depth != 0) [[unlikely]]
     die_under_lock(here);
+}
+
+// The end of a fiber or thread: its wakes would wait for the lock for ever.
+inline void check_unlocked(const Carrier& here) noexcept {
+  WEFT_CHECK(here.lock_depth == 0,
+             "a fiber or thread ended while it held spin lock %p",
+             here.held[0].lock);
 }
 
 // The proxy of a plain thread sleeps until somebody made it runnable, at most

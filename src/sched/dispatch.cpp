@@ -12,7 +12,8 @@ namespace weft::sched {
 // What the sanitizers know of a stack; nullptr: the thread's own.
 inline context::Ground Worker::ground_of(stack::Stack* stack) noexcept {
   if (stack == nullptr) return {&loop_handle_, thread_low_, thread_size_};
-  return {&stack->sanitizer, stack->low, stack->size};
+  return {&stack->sanitizer, stack->low,
+          static_cast<std::size_t>(stack->top() - stack->low)};
 }
 
 // Nobody is hungry: takes a part of the deque back to itself.
@@ -59,9 +60,13 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   fresh.skip_body = started == fiber::Started::run_cancelled;
   if (stack == nullptr) [[unlikely]] {
     Fiber* const before = std::exchange(current, &fresh);  // for destructors
+    ++lock_depth;  // which run on a stack that is not theirs: they may not wait
     fresh.body->drop_closure(fresh.storage.bytes);
+    --lock_depth;
+    if (deferred != nullptr) flush_deferred(*this);
     fresh.set_error(Error::out_of(Resource::stacks));
-    finish(fresh);
+    report_failure(fresh);
+    (void)finish(fresh);
     current = before;
     return nullptr;
   }
@@ -159,7 +164,7 @@ inline void Worker::leave_fiber(After after, Fiber& self,
 void Worker::yield_current() noexcept {
   Fiber& self = *current;
   // Nothing but turns: then one visit to that queue is all.
-  if (until_fair_ != 1 && !has_chores() && !scheduler_.idle.hungry() &&
+  if (until_fair_ > 1 && !has_chores() && !scheduler_.idle.hungry() &&
       queues.recent.size_hint() == 0 && queues.deque.drained() &&
       self.pins == 0) [[likely]] {
     if (Fiber* const next = queues.turns.begin_turn()) {
@@ -172,13 +177,16 @@ void Worker::yield_current() noexcept {
   yield_otherwise(self);
 }
 
+// In the places that only the loop looks at.
+bool Worker::nobody_waits() noexcept {
+  return next_up_ == nullptr && leaving_ == nullptr &&
+         queues.inbox.maybe_empty() && queues.pinned.is_empty() &&
+         scheduler_.global.maybe_empty();
+}
+
 void Worker::yield_otherwise(Fiber& self) noexcept {
   Fiber* const next = pick(nullptr);
-  if (next == nullptr && !fair_due_ && next_up_ == nullptr &&
-      leaving_ == nullptr && queues.inbox.maybe_empty() &&
-      queues.pinned.is_empty() && scheduler_.global.maybe_empty()) {
-    return;  // nobody else
-  }
+  if (next == nullptr && !fair_due_ && nobody_waits()) return;
   counters.yielded.add();
   if (has_chores()) before_leaving(next);
   leave_fiber(After::yielded, self, next);
@@ -192,6 +200,13 @@ void Worker::suspend_current() noexcept {
   leave_fiber(After::parking, self, next);
 }
 
+inline stack::Stack* Worker::take_stack_of(Fiber& ended) noexcept {
+  stack::Stack* const stack = std::exchange(ended.stack, nullptr);
+  check_canary(*stack);
+  stack->owner = nullptr;
+  return stack;
+}
+
 // Every leased stack starts here, and runs fresh fibers one after the other
 // as long as there are any.
 void Worker::fiber_main(void* /*unused*/) noexcept {
@@ -200,16 +215,26 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
   for (;;) {
     Fiber* self = here->current;
     self->run_body();
-    if (self->has_extras) self->drop_locals();
+    if (self->needs_care()) wind_up(*self);
     here = &this_worker();  // the body may have moved
-    context::restore_controls(here->controls_);
-    stack::Stack* const mine = std::exchange(self->stack, nullptr);
-    here->check_canary(*mine);
-    mine->owner = nullptr;
-    here->finish(*self);  // destructors still know who they belong to
+    check_unlocked(*here);
+    context::change_controls(context::current_controls(), here->controls_);
+    stack::Stack* const mine = here->take_stack_of(*self);
+    if (!here->finish(*self)) [[unlikely]] {
+      // The handle was dropped meanwhile: so this fiber destroys its result,
+      // as any other fiber does what may have to wait.
+      self->stack = mine;
+      mine->owner = self;
+      self->join.drop_unstarted();
+      self->word.revive(here->id());
+      wind_up(*self);
+      here = &this_worker();
+      (void)here->take_stack_of(*self);
+      (void)here->finish(*self);
+    }
     here->current = nullptr;
     Fiber* next = here->pick(mine);
-    if (next == nullptr && here->leaving_ != nullptr) {
+    if (next == nullptr && here->leaving_ != nullptr && !here->fair_due_) {
       here->flush_leaves();  // may find the nursery's owner to go on with
       next = here->take_next_up(mine);
     }

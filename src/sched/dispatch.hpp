@@ -40,7 +40,7 @@ WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
 // Owned by this worker already (its turn came), or next of its own.
 // nullptr: the loop must look further, or is due for a fair look.
 WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
-  if (--until_fair_ == 0) [[unlikely]] {
+  if (fair_due_ || --until_fair_ == 0) [[unlikely]] {
     fair_due_ = true;
     return nullptr;
   }
@@ -57,7 +57,7 @@ WEFT_INLINE void Worker::push_local(Fiber& fiber) noexcept {
 }
 
 WEFT_INLINE void Worker::notify_local() noexcept {
-  if (!scheduler_.idle.hungry()) [[likely]]
+  if (!scheduler_.idle.hungry() || !scheduler_.config().steal) [[likely]]
     return;
   expose();
   scheduler_.notify();

@@ -12,9 +12,15 @@ using Outcome = detail::Outcome;
 
 namespace {
 
-// What a fiber leaves behind for its nursery. A fiber that was cancelled by
-// its handle and says so has not failed.
-void report_failure(Fiber& fiber) noexcept {
+bool failed(const Fiber& fiber) noexcept {
+  return fiber.outcome == Outcome::error || fiber.outcome == Outcome::exception;
+}
+
+}  // namespace
+
+// A failure becomes the nursery's, unless it is the answer to a cancel of this
+// fiber alone.
+void Worker::report_failure(Fiber& fiber) noexcept {
   if (fiber.outcome == Outcome::exception) {
     fiber.family->fail(Errc::panicked, fiber.exception());
   } else if (!(fiber.error() == Errc::cancelled && fiber.word.cancelled())) {
@@ -22,28 +28,35 @@ void report_failure(Fiber& fiber) noexcept {
   }
 }
 
-bool failed(const Fiber& fiber) noexcept {
-  return fiber.outcome == Outcome::error || fiber.outcome == Outcome::exception;
+// The end of a body, on its own stack, still running: it may wait and move.
+void Worker::wind_up(Fiber& self) noexcept {
+  if (failed(self)) [[unlikely]]
+    report_failure(self);
+  if (self.owns_result() && self.join.is_dropped()) [[unlikely]]
+    self.drop_result();  // nobody will come for it
+  if (self.has_extras) self.drop_locals();
 }
 
-}  // namespace
-
-// The stack is no longer the fiber's (J3).
-void Worker::finish(Fiber& fiber) noexcept {
-  Family* const family = fiber.family;  // after finish() the frame may be gone
-  if (failed(fiber)) [[unlikely]]
-    report_failure(fiber);
-  counters.finished.add();
+// The stack is no longer the fiber's (J3). False: nobody holds the handle any
+// more, so the frame is the caller's, and the result is still in it.
+bool Worker::finish(Fiber& fiber) noexcept {
+  Family* const family = fiber.family;  // afterwards the frame may be gone
   fiber.word.done(fiber.skip_body);
   const auto [joiner, reclaim] = fiber.join.finish();
   if (joiner != nullptr) settle_joiner(*joiner, true);
-  if (reclaim) scheduler_.reclaim(fiber);
+  if (reclaim) {
+    if (fiber.owns_result()) [[unlikely]]
+      return false;
+    scheduler_.reclaim(fiber);
+  }
+  counters.finished.add();
   // The nursery hears of it when the worker turns to something else than its
   // children: until then its join could not return anyway.
   if (leaving_ != family && leaving_ != nullptr) flush_leaves();
   leaving_ = family;
   ++leaves_;
   scheduler_.one_less();
+  return true;
 }
 
 void Worker::flush_leaves() noexcept {
@@ -74,21 +87,31 @@ void Worker::settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept {
 // May the joiner's stack carry the child? It must be the joiner's own child,
 // so that whoever ends the join also ends the child; and find room.
 bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
-  constexpr std::size_t kInPlaceNeed = 64 << 10;
   if (joiner.pins != 0 || child.family->owner() != &joiner) return false;
   const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
   const auto left = static_cast<std::size_t>(here - joiner.stack->low);
-  const auto need = child.stack_pages != 0
-                        ? std::size_t{child.stack_pages} * 4096
-                        : kInPlaceNeed;
-  return left >= need;
+  // What was asked for, or three quarters of what is usual: the joiner stands
+  // on a stack of that size itself.
+  const auto size = scheduler_.stack_size(child);
+  return left >= (child.stack_pages != 0 ? size : size - size / 4);
 }
 
-// A run in place counts as a dispatch. When the fair look is due the joiner
-// yields first, so that a loop of spawns and joins starves nobody.
-void Worker::before_in_place() noexcept {
-  if (until_fair_ == 1) [[unlikely]]
-    yield_current();
+// When the fair look is due the fiber yields first, so that a loop of spawns
+// and joins, or of waits that have no time, starves nobody. It stays where it
+// is if nobody waits: two computations that take turns would pile their
+// children onto each other, out of the reach of their joins.
+void Worker::count_as_dispatch() noexcept {
+  if (until_fair_ > 1) [[likely]] {
+    --until_fair_;
+    return;
+  }
+  if (!fair_due_ && (fair_looks_ + 1) % kLooksPerTurn != 0 && nobody_waits()) {
+    ++fair_looks_;
+    until_fair_ = kFairInterval;
+    watch_timers();
+    return;
+  }
+  yield_current();
 }
 
 // Who joins newest first finds its child at one end of a queue, who joins in
@@ -116,13 +139,21 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
     return false;
   }
   call_in_place(joiner, child, child.word.start_alone(id()));
-  child.join.finish_in_place();
+  if (!child.join.finish_in_place()) [[unlikely]] {
+    const auto [holder, reclaim] = child.join.finish();
+    WEFT_CHECK(!reclaim, "a Task is destroyed while somebody joins it");
+    this_worker().settle_joiner(*holder, false);
+  }
   return true;
 }
 
 bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
   Fiber* const taken = pop_newest();
   if (taken == nullptr) return false;
+  // The next child's word and closure: its body is a call away.
+  const auto* const after = queues.recent.newest_hint();
+  __builtin_prefetch(&after->word);
+  __builtin_prefetch(&after->storage);
   if (taken->word.state_now() != fiber::State::fresh ||
       taken->family != &family || !can_host(joiner, *taken)) {
     put_back(*taken);
@@ -151,7 +182,6 @@ void Worker::put_back(Fiber& fiber) noexcept {
 // The child's whole life, as a call on the joiner's stack.
 void Worker::call_in_place(Fiber& joiner, Fiber& child,
                            fiber::Started started) noexcept {
-  if (until_fair_ > 1) --until_fair_;  // counts as a dispatch
   child.skip_body = started == fiber::Started::run_cancelled;
   child.stack = joiner.stack;
   child.stack->owner = &child;
@@ -161,9 +191,14 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child,
   if (in_flight) [[unlikely]] {
     joiner.exceptions = std::exchange(*exceptions_, {});
   }
+  const auto controls = context::current_controls();
+  context::change_controls(controls, controls_);  // as on a stack of its own
   child.run_body();  // may park, move, run children of its own in place
-  if (child.has_extras) child.drop_locals();
+  if (child.needs_care()) [[unlikely]]
+    wind_up(child);
+  context::change_controls(context::current_controls(), controls);
   Worker& now = this_worker();
+  check_unlocked(now);
   if (in_flight) [[unlikely]]
     *now.exceptions_ = joiner.exceptions;
   now.current = &joiner;
@@ -171,8 +206,6 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child,
   joiner.stack->owner = &joiner;
   child.host = nullptr;
   child.stack = nullptr;
-  if (failed(child)) [[unlikely]]
-    report_failure(child);
   now.counters.finished.add();
   now.counters.in_place.add();
   child.word.done(child.skip_body);

@@ -64,12 +64,12 @@ class Idle {
   // by the notifier's (S5).
   void withdraw(Sleeper& self) noexcept;
 
-  // Any thread: is anybody without work? A hint.
+  // Any thread: is anybody without work? After a light store: [hungry].
   bool hungry() const noexcept {
-    return word_.load(relaxed) != 0;  // a hint
+    return word_.load(seq_cst) != 0;  // [sleep] [search]
   }
   unsigned sleeping() const noexcept {
-    return sleeping(word_.load(relaxed));  // a hint
+    return sleeping(word_.load(seq_cst));  // [sleep]
   }
   unsigned searching() const noexcept {
     return searching(word_.load(relaxed));  // a hint

@@ -168,17 +168,13 @@ Fiber* Scheduler::new_frame() noexcept {
 Fiber* Scheduler::new_frame_slowly() noexcept {
   // Counted before it asks: who closes admission and then counts none may end.
   const auto number = outside_spawns_.fetch_add(1, seq_cst) + 1;  // [admit]
-  if (!admits_.load(seq_cst)) {                                   // [admit]
+  const bool too_many =
+      config_.max_fibers != 0 &&
+      static_cast<std::uint64_t>(capped_live_.fetch_add(1, relaxed)) >=
+          config_.max_fibers;                // a limit, orders nothing
+  if (too_many || !admits_.load(seq_cst)) {  // [admit]
     count_unspawned();
     return nullptr;
-  }
-  if (config_.max_fibers != 0) {
-    // A limit, orders nothing.
-    const auto before = capped_live_.fetch_add(1, relaxed);
-    if (before >= static_cast<std::int64_t>(config_.max_fibers)) {
-      count_unspawned();
-      return nullptr;
-    }
   }
   std::size_t got = 0;
   Fiber* const frame = frames.take(1, got);

@@ -113,7 +113,6 @@ Fiber* Worker::look_fairly() noexcept {
   // Now and then the oldest of its own, that newer ones would outrun for ever.
   // Rarely: of a tree of fibers it is the largest part that has not begun, and
   // with every one begun another stack is in use.
-  constexpr unsigned kLooksPerOldest = 64;
   if (++fair_looks_ % kLooksPerOldest == 0) {
     Fiber* oldest = queues.deque.steal().task;
     if (oldest == nullptr) oldest = queues.recent.pop_front();

@@ -51,7 +51,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   static constexpr std::size_t kDequeSlots = 4096;
   static constexpr std::size_t kInboxSlots = 256;
 #endif
-  static constexpr unsigned kFairInterval = 61;  // dispatches between looks
+  static constexpr unsigned kFairInterval = 61;     // dispatches between looks
+  static constexpr unsigned kLooksPerTurn = 64;     // of who joins in place
+  static constexpr unsigned kLooksPerOldest = 512;  // of its own queue
 
   Worker(Scheduler& scheduler, unsigned index);
   Worker(const Worker&) = delete;
@@ -72,8 +74,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void yield_current() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
-  // Before one or more attempts to run in place.
-  void before_in_place() noexcept;
+  // Before what a fiber might do in a loop without ever leaving its stack.
+  void count_as_dispatch() noexcept;
   // Runs `child` as a call, if it has not started and is the newest or the
   // oldest that this worker keeps to itself. False: nothing happened.
   [[nodiscard]] bool run_in_place(Fiber& joiner, Fiber& child) noexcept;
@@ -158,6 +160,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
   void yield_otherwise(Fiber& self) noexcept;
   void leave_fiber(After after, Fiber& self, Fiber* next) noexcept;
+  bool nobody_waits() noexcept;
   bool has_chores() const noexcept {
     return leaving_ != nullptr || next_up_ != nullptr || new_deadline_;
   }
@@ -181,7 +184,10 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void push_next_up() noexcept;
 
   // The end of a fiber.
-  void finish(Fiber& fiber) noexcept;
+  static void report_failure(Fiber& fiber) noexcept;
+  static void wind_up(Fiber& self) noexcept;
+  stack::Stack* take_stack_of(Fiber& ended) noexcept;
+  bool finish(Fiber& fiber) noexcept;
   void settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept;
   void flush_leaves() noexcept;
   bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;

@@ -70,11 +70,14 @@ Nursery::~Nursery() {
   const auto& failure = core.family.failure();
   if (failure && !core.reported) [[unlikely]] {
     Fiber& self = *sched::carrier().current;
-    WEFT_CHECK(
-        !self.proxy && self.inherit_failure(failure.error, failure.exception),
-        "a nursery on a plain thread was destroyed with a failure that "
-        "join() has not reported: %s",
-        failure.error.message().c_str());
+    WEFT_CHECK(!self.proxy,
+               "a nursery on a plain thread was destroyed with a failure that "
+               "join() has not reported: %s",
+               failure.error.message().c_str());
+    WEFT_CHECK(self.inherit_failure(failure.error, failure.exception),
+               "no memory to keep the failure of a nursery that was not "
+               "joined: %s",
+               failure.error.message().c_str());
   }
   core.~Core();
 }

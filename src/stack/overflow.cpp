@@ -17,6 +17,7 @@
 #include <mutex>
 
 #include "base/atomic.hpp"
+#include "base/line.hpp"
 #include "base/spin_lock.hpp"
 #include "stack/slab.hpp"
 
@@ -30,49 +31,18 @@ constinit Atomic<bool> former_known{false};
 struct sigaction former_segv;  // immutable once former_known
 struct sigaction former_bus;   // immutable once former_known
 
-// One line of text, put together without the library: async-signal-safe.
-class Line {
- public:
-  Line& text(const char* text) noexcept {
-    while (*text != '\0') put(*text++);
-    return *this;
-  }
-  Line& number(std::uintptr_t value, unsigned base = 10) noexcept {
-    char digits[24];
-    int count = 0;
-    do {
-      digits[count++] = "0123456789abcdef"[value % base];
-      value /= base;
-    } while (value != 0);
-    if (base == 16) text("0x");
-    while (count > 0) put(digits[--count]);
-    return *this;
-  }
-  void write() noexcept {
-    // Nothing can be done about a refusal.
-    if (::write(STDERR_FILENO, text_, length_) < 0) return;
-  }
-
- private:
-  void put(char c) noexcept {
-    if (length_ < sizeof text_) text_[length_++] = c;
-  }
-  char text_[160];
-  std::size_t length_ = 0;
-};
-
 // Async-signal-safe. `fault` is nullptr where nothing trapped.
 void print_report(const Stack& stack, const void* fault) noexcept {
-  Line().text("weft: stack overflow in ").write();
+  base::Line().text("weft: stack overflow in ").write();
   const auto describe =
       describe_owner.load(seq_cst);  // no edge to reason about
   if (describe != nullptr && stack.owner != nullptr) {
     describe(stack.owner, STDERR_FILENO);
   } else {
-    Line().text("a fiber without a name").write();
+    base::Line().text("a fiber without a name").write();
   }
   const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
-  Line line;
+  base::Line line;
   line.text("\nweft:   ")
       .number(stack.size)
       .text(" bytes from ")
@@ -84,7 +54,7 @@ void print_report(const Stack& stack, const void* fault) noexcept {
     line.text("; what was below it is overwritten");
   }
   line.text("\n").write();
-  Line()
+  base::Line()
       .text(
           "weft:   spawn it with a larger StackSize, or set WEFT_STACK_SIZE\n")
       .write();

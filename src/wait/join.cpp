@@ -49,7 +49,7 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
   if (child.join.is_done()) return {};
   if (deadline == Deadline::never() && here.worker != nullptr &&
       &child != &self) {
-    here.worker->before_in_place();
+    here.worker->count_as_dispatch();
     if (sched::this_worker().run_in_place(self, child)) return {};
   }
   return park_for_end(child, deadline);
@@ -62,7 +62,7 @@ Status for_family(Family& family, Deadline deadline) noexcept {
     Wait wait;
     Fiber& self = wait.self();
     if (!self.proxy && deadline == Deadline::never()) {
-      sched::this_worker().before_in_place();
+      sched::this_worker().count_as_dispatch();
       if (sched::this_worker().run_any_in_place(self, family)) continue;
     }
     (void)wait.begin(true);

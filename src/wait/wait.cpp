@@ -27,10 +27,12 @@ bool Wait::arm(std::int64_t when) noexcept {
 Who Wait::park(Deadline deadline) noexcept {
   const auto when = time::nanoseconds(deadline);
   if (self_.proxy) return park_thread(when);
-  // No memory for the timer counts as no time: the caller gets timed_out.
-  if (deadline != Deadline::never() && (time::now() >= when || !arm(when))) {
-    const auto who = withdraw();
-    return who == Who::withdrawn ? Who::deadline : who;
+  if (deadline != Deadline::never()) {
+    polls_ = time::now() >= when;
+    if (polls_ || !arm(when)) {
+      const auto who = withdraw();
+      return polls_ && who == Who::withdrawn ? Who::deadline : who;
+    }
   }
   return park_fiber();
 }
@@ -63,6 +65,7 @@ Who Wait::park_thread(std::int64_t until) noexcept {
 void Wait::end() noexcept {
   if (armed_) self_.timer.heap->disarm(self_.timer);
   self_.word.end_wait();
+  if (polls_) this_worker().count_as_dispatch();
 }
 
 Status outcome(Who who) noexcept {
@@ -71,6 +74,8 @@ Status outcome(Who who) noexcept {
       return Errc::timed_out;
     case Who::cancelled:
       return Errc::cancelled;
+    case Who::withdrawn:  // it could not be waited for
+      return Error::out_of(Resource::memory);
     default:
       return {};
   }

@@ -40,7 +40,8 @@ class Wait {
   [[nodiscard]] Begun begin(bool shield) noexcept;
   // A node that belongs to this wait.
   void own(WaitNode& node) const noexcept;
-  // Parks until the wait is settled, at most until the deadline.
+  // Parks until the wait is settled, at most until the deadline. withdrawn: no
+  // memory for its timer.
   [[nodiscard]] Who park(Deadline deadline) noexcept;
   // A source was ready: ends the wait by oneself, or learns who was faster.
   [[nodiscard]] Who withdraw() noexcept;
@@ -54,6 +55,7 @@ class Wait {
 
   Fiber& self_;
   bool armed_ = false;
+  bool polls_ = false;  // there was no time left to wait
 };
 
 // What the caller of a wait is told; ok if a source ended it.
@@ -68,7 +70,7 @@ Status for_end(Fiber& child, Deadline deadline) noexcept;
 // Shielded: a cancelled owner still waits for its children.
 Status for_family(fiber::Family& family, Deadline deadline) noexcept;
 
-// Any fiber or thread. Errors: cancelled.
+// Any fiber or thread. Errors: cancelled, exhausted (memory).
 Status until(Deadline when) noexcept;
 
 }  // namespace weft::waiting

@@ -77,6 +77,8 @@ void SpinLock::unlock() noexcept {
   WEFT_CHECK(word_.load(relaxed) != 0, "a spin lock is unlocked that is free");
   word_.store(0, release);  // [lock]
   auto& here = sched::carrier();
+  WEFT_CHECK(here.lock_depth != 0,
+             "a spin lock is unlocked by a thread that holds none");
   if (--here.lock_depth == 0 && here.deferred != nullptr) {
     sched::flush_deferred(here);
   }
