@@ -31,10 +31,10 @@ function(weft_test name)
     PROPERTIES ${properties})
 endfunction()
 
-# weft_lint(NAME SCRIPT): a check of tools/ as a test.
+# weft_lint(NAME SCRIPT [ARGUMENT...]): a check of tools/ as a test.
 function(weft_lint name script)
   add_test(NAME ${name}
-    COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/${script})
+    COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/${script} ${ARGN})
   set_tests_properties(${name} PROPERTIES
     LABELS lint
     TIMEOUT 600

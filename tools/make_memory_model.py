@@ -4,23 +4,62 @@
 An edge is declared in the head of a file, as `//   [name]  from -> to: what`,
 and cited as [name] in the comments of its ends; tools/check_edges.py keeps the
 two together. This script collects the declarations into one page, with the
-files that cite each. --check writes nothing and fails if the page is out of
-date.
+files that cite each, below the table of POINTS. tools/check_memory_model.py
+fails if the page is out of date or a point is not where it should be.
 """
 import argparse
 import pathlib
 import re
-import sys
 
+import check_rooms
 import lint
 
 PAGE = pathlib.Path("docs/memory_model.md")
-FLOORS = ["base", "context", "stack", "queue", "time", "fiber", "sched",
-          "wait", "scope", "runtime"]
+FLOORS = list(check_rooms.FLOORS)
 EDGE = re.compile(r"^//   \[(\w+)\]\s*(.*)$")
 # Not an index (slot[i]), not an attribute ([[nodiscard]]).
 CITED = re.compile(r"(?<![\w\[\])])\[([A-Za-z]\w*)\](?!\])")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+
+# (event, order in words, file, function, what its body must contain; one
+# space for any number of them)
+POINTS = [
+    ("enqueue runnable", "release store of fresh, then the queue's push",
+     "src/fiber/control_word.hpp", "void publish()",
+     "State::fresh), release); // [spawn]"),
+    ("dequeue to running", "the queue's take, then one acq_rel addition",
+     "src/fiber/control_word.hpp", "std::uint64_t move(",
+     "acq_rel); // [spawn] [context] [wake]"),
+    ("enter parking",
+     "acq_rel compare-exchange, before the waiter is published",
+     "src/fiber/control_word.hpp", "Begun begin(",
+     "compare_exchange_weak(w, next, acq_rel, acquire)) { // [wake]"),
+    ("waiter publish, at a list", "under the lock of its source",
+     "src/wait/wait_list.cpp", "void WaitList::push_back(", "push_back(node)"),
+    ("waiter publish, at a slot", "acq_rel compare-exchange",
+     "src/fiber/join_word.hpp", "Entered enter(",
+     "compare_exchange_strong(seen, value, acq_rel, acquire)"),
+    ("commit parked", "acq_rel compare-exchange, off the fiber's stack",
+     "src/fiber/control_word.hpp", "Committed commit()", "acq_rel, acquire"),
+    ("post-commit check",
+     "none is needed: token and claim are in the word, and the commit fails if "
+     "one is set",
+     "src/fiber/control_word.hpp", "Committed commit()",
+     "claim_of(w) != Who::open || (w & kToken) != 0"),
+    ("self-claim", "none is needed: a refused commit leaves the fiber with its "
+     "worker, and it takes the token itself, acq_rel",
+     "src/fiber/control_word.hpp", "Who end_park()", "acq_rel, acquire"),
+    ("waker sees parking", "acq_rel compare-exchange that sets the token",
+     "src/fiber/control_word.hpp", "Unparked unpark()", "w | kToken"),
+    ("waker claim", "acq_rel compare-exchange of the claim and, if parked, of "
+     "the state",
+     "src/fiber/control_word.hpp", "Claimed claim(", "acq_rel, acquire"),
+    ("wake enqueue", "the claim made it queued; then the queue's push",
+     "src/sched/carrier.cpp", "void make_runnable(", "enqueue(owned)"),
+    ("close", "seq_cst store, against the count of spawns",
+     "src/sched/scheduler.cpp", "void Scheduler::close_admission()",
+     "seq_cst); // [admit]"),
+]
 
 HEAD = """\
 # Memory model
@@ -60,6 +99,16 @@ carried the fiber. Park and resume elsewhere: `[context]` at the commit, then
 `[wake]` at the claim, then the queue. Join: `[done]` of the join word, or
 `[live]` of the family.
 
+## Linearization points
+
+When each step of a fiber takes effect for the others. Weaker than here is
+weaker than the specification asks for.
+
+| event | order | where |
+| --- | --- | --- |
+"""
+
+EDGES = """
 ## Edges
 """
 
@@ -82,6 +131,10 @@ def edges(text):
 
 def cell(text):
     return re.sub(r"\s+", " ", text).replace("|", r"\|")
+
+
+def name_of(function):
+    return re.search(r"[\w:]+(?=\()", function)[0]
 
 
 class Source:
@@ -114,7 +167,9 @@ def page(root):
     sources = [Source(path, root)
                for path in lint.files(root, ["src"], (".hpp", ".cpp"))]
     sources.sort(key=lambda s: FLOORS.index(s.name.partition("/")[0]))
-    lines = [HEAD]
+    lines = [HEAD + "".join(
+        f"| {event} | {order} | `{file}`: `{name_of(where)}()` |\n"
+        for event, order, file, where, _ in POINTS) + EDGES]
     for source in sources:
         if not source.edges:
             continue
@@ -133,19 +188,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path,
                         default=pathlib.Path(__file__).resolve().parent.parent)
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    root = arguments.root.resolve()
-    text = page(root)
-    target = root / PAGE
-    if not arguments.check:
-        target.write_text(text)
-        return 0
-    if target.is_file() and target.read_text() == text:
-        return 0
-    print(f"{PAGE}: out of date; run tools/make_memory_model.py")
-    return 1
+    root = parser.parse_args().root.resolve()
+    (root / PAGE).write_text(page(root))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

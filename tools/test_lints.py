@@ -6,9 +6,13 @@ import textwrap
 import unittest
 
 import check_conformance
+import check_doors
 import check_edges
+import check_globals
 import check_headers
 import check_marks
+import check_memory_model
+import make_memory_model
 import check_rooms
 import check_sources
 
@@ -241,6 +245,88 @@ class Marks(Tree):
                     "std::recursive_mutex")
 
 
+class Doors(Tree):
+    def test_accepts_those_who_may_and_mere_words(self):
+        self.write("src/wait/park.cpp", "word.begin_park(1);\n")
+        self.write("src/sched/worker.cpp", "queues.turns.push_back(f);\n")
+        self.write("src/scope/a.cpp",
+                   '// getenv\ncheck("thread_local");\nlist.push(f);\n')
+        self.expect(check_doors)
+
+    def test_refuses_the_others(self):
+        self.write("src/scope/a.cpp", """\
+            word.begin_wait(1, false);
+            worker.queues.inbox.push(&fiber);
+            if (std::getenv("A")) return;
+            """)
+        self.write("include/weft/a.hpp", "inline thread_local int a;\n")
+        self.expect(check_doors, "a.cpp:1: begins a wait",
+                    "a.cpp:2: pushes to a run queue",
+                    "a.cpp:3: reads the environment",
+                    "a.hpp:1: has a thread-local")
+
+
+class Globals(unittest.TestCase):
+    def found(self, *rows):
+        row = "{}|0|b|OBJECT|8||{}"
+        return list(check_globals.check(
+            "\n".join(row.format(*names) for names in rows)))
+
+    def test_accepts_the_list_constants_and_what_cannot_be_written(self):
+        self.assertEqual([], self.found(
+            ("weft_tls_carrier    ", ".tbss"),
+            ("guard variable for weft::stack::page_size()::size", ".bss"),
+            ("weft::a::kNames", ".data.rel.local"),
+            ("weft::a::table", ".data.rel.ro.local"),
+            ("weft::a::text", ".rodata"),
+            ("weft::a::run()", ".text"),
+            ("DW.ref.__gxx_personality_v0", ".data.rel.local.DW.ref")))
+
+    def test_refuses_any_other(self):
+        for section in (".bss", ".data", ".tbss", ".tdata", ".data.rel.local",
+                        ".bss._ZN4weft1aE"):
+            self.assertEqual(1, len(self.found(("weft::a::root", section))))
+
+
+class MemoryModel(Tree):
+    POINT = ("wake", "release", "src/base/a.hpp", "void f()",
+             "x.store(1, release); // [a]")
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(setattr, check_memory_model, "POINTS",
+                        check_memory_model.POINTS)
+        check_memory_model.POINTS = [self.POINT]
+
+    def model(self, order, function="void f()"):
+        self.write("src/base/a.hpp", f"""\
+            //   [a]  f() -> g(): all.
+            class A {{
+              {function} {{
+                x.store(1,
+                        {order});  // [a]
+              }}
+              void g() {{ x.store(1, release); }}  // [a]
+            }};
+            """)
+        self.write("docs/memory_model.md", make_memory_model.page(self.root))
+
+    def test_accepts_a_point_in_its_function(self):
+        self.model("release")
+        self.expect(check_memory_model)
+
+    def test_refuses_another_order_and_a_function_that_is_gone(self):
+        self.model("relaxed")
+        self.expect(check_memory_model, "void f() lacks x.store(1, release)")
+        self.model("release", "void h()")
+        self.expect(check_memory_model, "lacks void f(), the point of: wake")
+
+    def test_refuses_a_page_that_is_out_of_date(self):
+        self.model("release")
+        self.write("docs/memory_model.md", "old\n")
+        self.expect(check_memory_model, "memory_model.md: out of date")
+
+
 class Conformance(Tree):
     def setUp(self):
         super().setUp()
@@ -261,7 +347,15 @@ class Conformance(Tree):
 
     def test_refuses_done_without_a_test(self):
         self.rows("| R-A-1 | a | src/base/a.cpp | - | done |")
-        self.expect(check_conformance, "names no test")
+        self.expect(check_conformance, "is shown by no test")
+
+    def test_accepts_lints_and_wants_a_test_for_another_form(self):
+        self.write("tests/CMakeLists.txt", "weft_lint(lint_a a.py)\n")
+        self.rows("| R-A-1 | a | src/base/a.cpp | lint_a | done |",
+                  "| R-A-2 | a | src/base/a.cpp | lint_a, A.One | otherwise |",
+                  "| R-A-3 | a | src/base/a.cpp | lint_b | otherwise |",
+                  "| R-A-4 | a | src/base/a.cpp | - | otherwise |")
+        self.expect(check_conformance, "the test lint_b", "shown by no test")
 
     def test_refuses_tests_and_files_that_do_not_exist(self):
         self.rows("| R-A-1 | a | src/gone.cpp | A.One, A.Gone | done |",

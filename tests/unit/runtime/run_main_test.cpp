@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -16,7 +17,8 @@ class RunMainTest : public ::testing::Test {
  protected:
   void TearDown() override {
     for (const char* name :
-         {"WEFT_WORKERS", "WEFT_FIBER_STATS", "WEFT_VERBOSE", "WEFT_NAME"}) {
+         {"WEFT_WORKERS", "WEFT_FIBER_STATS", "WEFT_VERBOSE", "WEFT_NAME",
+          "CC_FIBER_STATS", "CC_VERBOSE", "CC_WORKERS"}) {
       ::unsetenv(name);
     }
   }
@@ -82,6 +84,7 @@ TEST_F(RunMainTest, ObeysTheEnvironment) {
   EXPECT_NE(text.find("WEFT_WORKERS"), std::string::npos);
 }
 
+// R-DIAG-04
 TEST_F(RunMainTest, PrintsStatisticsIfAsked) {
   ::setenv("WEFT_FIBER_STATS", "1", 1);
   ::setenv("WEFT_WORKERS", "2", 1);
@@ -98,6 +101,44 @@ TEST_F(RunMainTest, PrintsStatisticsIfAsked) {
   }
 }
 
+// R-DIAG-04
+TEST_F(RunMainTest, CountsEachWorkersFibersInTheStatistics) {
+  constexpr unsigned kWorkers = 3;
+  ::setenv("CC_FIBER_STATS", "1", 1);
+  ::setenv("CC_WORKERS", "3", 1);
+  std::istringstream lines(stderr_of([] {
+    EXPECT_EQ(run_main([](Nursery& nursery) {
+                for (int i = 0; i < 100; ++i) nursery.spawn([] {});
+              }),
+              0);
+  }));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "weft statistics of runtime weft");
+  std::getline(lines, line);  // the heads of the columns
+  unsigned spawned = 0;
+  unsigned finished = 0;
+  for (unsigned worker = 0; worker < kWorkers; ++worker) {
+    std::getline(lines, line);
+    std::istringstream row(line);
+    unsigned index = 0;
+    unsigned given = 0;
+    unsigned made = 0;
+    unsigned ended = 0;
+    row >> index >> given >> made >> ended;
+    EXPECT_TRUE(row) << line;
+    EXPECT_EQ(index, worker);
+    spawned += made;
+    finished += ended;
+  }
+  EXPECT_EQ(spawned, 100u);  // the root came from outside
+  EXPECT_EQ(finished, 101u);
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("stacks: ")) << line;
+  EXPECT_FALSE(std::getline(lines, line)) << line;
+}
+
+// R-DIAG-04
 TEST_F(RunMainTest, SaysWhatItStartedIfVerbose) {
   ::setenv("WEFT_VERBOSE", "1", 1);
   ::setenv("WEFT_WORKERS", "2", 1);
@@ -106,6 +147,9 @@ TEST_F(RunMainTest, SaysWhatItStartedIfVerbose) {
   EXPECT_NE(text.find("weft: runtime chatty: 2 workers, stacks of 256 KiB"),
             std::string::npos)
       << text;
+  ::unsetenv("WEFT_VERBOSE");
+  ::setenv("CC_VERBOSE", "1", 1);
+  EXPECT_EQ(stderr_of([] { EXPECT_EQ(run_main([] {}), 0); }), text);
 }
 
 TEST_F(RunMainTest, PrintsNothingOtherwise) {

@@ -94,7 +94,7 @@ TEST_F(RuntimeLifeTest, MovesWithItsFibers) {
   EXPECT_EQ(second.ref().worker_count(), 2u);
 }
 
-// R-RUNQ-10
+// R-RUNQ-10 R-SHUT-02
 TEST_F(RuntimeLifeTest, ShutsDownGracefully) {
   Runtime runtime = start(2);
   std::atomic<int> ended{0};
@@ -113,6 +113,7 @@ TEST_F(RuntimeLifeTest, ShutsDownGracefully) {
   EXPECT_TRUE(runtime.shutdown_now());
 }
 
+// R-SHUT-02
 TEST_F(RuntimeLifeTest, CancelsWhatIsLeftAfterTheGrace) {
   Runtime runtime = start(2);
   std::atomic<int> cancelled{0};
@@ -131,6 +132,7 @@ TEST_F(RuntimeLifeTest, CancelsWhatIsLeftAfterTheGrace) {
   EXPECT_LE(cancelled, 100);  // the rest never started
 }
 
+// R-SHUT-02
 TEST_F(RuntimeLifeTest, ShutsDownNow) {
   Runtime runtime = start(2);
   Gate gate;
@@ -160,6 +162,79 @@ TEST_F(RuntimeLifeTest, SaysWhenFibersIgnoreTheCancel) {
   stop = true;
   EXPECT_TRUE(runtime.shutdown_now());
   EXPECT_TRUE(nursery.join());
+}
+
+struct CannotBeCopied {
+  CannotBeCopied() = default;
+  CannotBeCopied(const CannotBeCopied&) { throw std::runtime_error("copied"); }
+  void operator()() const {}
+};
+
+// R-SHUT-01: whatever becomes of it.
+TEST_F(RuntimeLifeTest, CountsAFiberOnceFromItsSpawnToItsEnd) {
+  constexpr std::size_t kFibers = 100;
+  Runtime runtime = start(2);
+  const auto live = [&] { return runtime.ref().stats().fibers_live; };
+  EXPECT_EQ(live(), 0u);
+  Gate gate;
+  ASSERT_TRUE(runtime.run([&] {
+    EXPECT_EQ(live(), 1u);
+    Nursery nursery;
+    for (std::size_t i = 1; i <= kFibers; ++i) {
+      nursery.spawn([&] { EXPECT_TRUE(gate.pass()); });
+      EXPECT_EQ(live(), 1 + i);
+    }
+    const CannotBeCopied never_spawned;
+    EXPECT_THROW(nursery.spawn(never_spawned), std::runtime_error);
+    EXPECT_EQ(live(), 1 + kFibers);
+    EXPECT_TRUE(nursery.spawn([] {}).join());  // in place, or elsewhere
+    EXPECT_EQ(live(), 1 + kFibers);
+    auto cancelled = nursery.spawn([&] { (void)gate.pass(); });
+    cancelled.cancel();
+    (void)cancelled.join(Deadline::after(1h));
+    EXPECT_EQ(live(), 1 + kFibers);
+    while (gate.waiting() != kFibers) this_fiber::yield();
+    EXPECT_EQ(live(), 1 + kFibers);  // a parked fiber is alive
+    gate.open();
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(live(), 1u);
+  }));
+  EXPECT_EQ(live(), 0u);
+}
+
+// R-SHUT-02
+TEST_F(RuntimeLifeTest, EndsAllThatItAdmittedAndRefusesTheRest) {
+  for (int round = 0; round < test::scaled(50); ++round) {
+    Runtime runtime = start(2);
+    std::atomic<int> admitted{0};
+    std::atomic<int> ran{0};
+    std::atomic<int> ended{0};
+    std::atomic<int> cancelled{0};
+    const auto spawn_until_refused = [&] {
+      for (;;) {
+        Nursery nursery(runtime);
+        auto task = nursery.try_spawn({}, [&] { ++ran; });
+        if (!task) {
+          EXPECT_EQ(task.error(), Errc::closed);
+          return;
+        }
+        ++admitted;
+        const Status end = task->join();
+        ended += end.has_value();
+        cancelled += !end && end.error() == Errc::cancelled;
+      }
+    };
+    std::thread first(spawn_until_refused);
+    std::thread second(spawn_until_refused);
+    while (admitted < 100) std::this_thread::yield();
+    EXPECT_TRUE(runtime.shutdown_now());
+    first.join();
+    second.join();
+    expect_empty(runtime);
+    EXPECT_EQ(ended, ran);
+    EXPECT_EQ(ended + cancelled, admitted);
+    EXPECT_LE(cancelled, 2);  // the last of each, if it had not started
+  }
 }
 
 // Its copy takes until the runtime has swept over its fibers.

@@ -321,6 +321,7 @@ TEST_F(NurseryLimitsTest, RefusesStackSizesOutOfRange) {
   }));
 }
 
+// R-SHUT-02
 TEST_F(NurseryLimitsTest, RefusesChildrenOfAStoppedRuntime) {
   Runtime runtime = start(1);
   EXPECT_TRUE(runtime.shutdown(Deadline::never()));

@@ -255,10 +255,21 @@ TEST_P(TaskTest, IsJoinedByAPlainThread) {
 }
 
 // R-JOIN-06: results are reached through the handle, and that has one holder.
-static_assert(!std::is_copy_constructible_v<Task<int>> &&
-              !std::is_copy_assignable_v<Task<int>> &&
-              std::is_nothrow_move_constructible_v<Task<int>> &&
-              !std::is_constructible_v<Task<int>, FiberId>);
+TEST_P(TaskTest, GivesItsResultToItsHolderAlone) {
+  static_assert(!std::is_copy_constructible_v<Task<int>> &&
+                !std::is_copy_assignable_v<Task<int>> &&
+                std::is_nothrow_move_constructible_v<Task<int>> &&
+                !std::is_constructible_v<Task<int>, FiberId>);
+  in_fiber([&] {
+    Nursery nursery;
+    auto first = nursery.spawn([] { return 5; });
+    Task<int> second = std::move(first);
+    EXPECT_EQ(first.join().error(), Errc::invalid);  // NOLINT: moved from
+    EXPECT_EQ(first.id(), FiberId{});
+    EXPECT_EQ(second.join().value(), 5);
+    EXPECT_EQ(second.join().error(), Errc::invalid);  // taken
+  });
+}
 
 }  // namespace
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "sched/worker.hpp"
 #include "support/runtime_test.hpp"
 
 namespace weft {
@@ -139,6 +140,43 @@ TEST_P(ParkTest, AnUnparkOfAnEndedFiberDoesNothing) {
     EXPECT_TRUE(nursery.spawn([&] { gone = park_handle(); }).join());
     unpark(gone);
     EXPECT_TRUE(nursery.join());
+  });
+}
+
+// R-CTRL-12
+TEST_P(ParkTest, AParkedFiberRunsNothingUntilItIsUnparked) {
+  constexpr std::uint32_t kRounds = 1000;
+  in_fiber([&] {
+    Atomic<std::uint32_t> flag{0};
+    std::atomic<std::uint32_t> steps = 0;
+    std::atomic<bool> ready = false;
+    ParkHandle handle;
+    Nursery nursery;
+    auto task = nursery.spawn([&] {
+      handle = park_handle();
+      ready = true;
+      for (std::uint32_t i = 0; i < kRounds; ++i) {
+        while (flag.load(acquire) == i) {
+          ASSERT_TRUE(park_if(flag, i));
+          // Back only by a resume: its word is this worker's.
+          ASSERT_EQ(handle.frame->word.spec_value(), sched::this_worker().id());
+        }
+        ++steps;
+      }
+    });
+    while (!ready) this_fiber::yield();
+    for (std::uint32_t i = 0; i < kRounds; ++i) {
+      while (task.state() != FiberState::parked) this_fiber::yield();
+      for (int look = 0; look < 3; ++look) {
+        ASSERT_EQ(steps, i);
+        this_fiber::yield();
+        ASSERT_EQ(task.state(), FiberState::parked);
+      }
+      flag.store(i + 1, release);
+      unpark(handle);
+    }
+    EXPECT_TRUE(task.join());
+    EXPECT_EQ(steps, kRounds);
   });
 }
 

@@ -226,6 +226,32 @@ TEST_P(WaitableTest, EndsOneWayWhenCancelRacesWithData) {
   });
 }
 
+// R-PARK-08: before its publish the wait is refused, after it woken.
+TEST_P(WaitableTest, EndsOneWayWhenCloseRacesWithItsPublish) {
+  in_fiber([&] {
+    constexpr int kRounds = 500;
+    for (int i = 0; i < kRounds; ++i) {
+      Numbers numbers;
+      Nursery nursery;
+      auto taker = nursery.spawn([&] { return numbers.take(); });
+      auto giver = nursery.spawn([&, i] {
+        if (i % 2 == 0) numbers.put(1);
+        numbers.close();
+      });
+      EXPECT_TRUE(giver.join());
+      const auto got = taker.join();
+      const auto left = numbers.take();
+      (void)nursery.join();  // closed counts as a failure of the child
+      // What was put is taken once, by either; who got nothing was told so.
+      EXPECT_EQ(got.has_value() + left.has_value(), i % 2 == 0 ? 1 : 0);
+      for (const auto& end : {got, left}) {
+        EXPECT_TRUE(end.has_value() || end.error() == Errc::closed);
+      }
+      EXPECT_TRUE(numbers.nobody_waits());
+    }
+  });
+}
+
 // R-TIMER-03
 TEST_P(WaitableTest, EndsOneWayWhenADeadlineRacesWithData) {
   in_fiber([&] {

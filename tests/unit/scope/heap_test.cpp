@@ -1,0 +1,73 @@
+// heap_test.cpp: what a spawn allocates. Counts every operator new of this
+// program.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "stress/scale.hpp"
+#include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
+
+namespace {
+std::atomic<std::size_t> allocations{0};
+}
+
+// Not inlined: the compiler would see a free() of what new gave.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size != 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace weft {
+namespace {
+
+class HeapTest : public test::RuntimeTest {
+ protected:
+  // What `count` spawns in one nursery allocate, their end included.
+  template <typename Body>
+  static std::size_t allocated_by(int count, const Body& body) {
+    const std::size_t before = allocations;
+    Nursery nursery;
+    for (int i = 0; i < count; ++i) nursery.spawn(body);
+    EXPECT_TRUE(nursery.join());
+    return allocations - before;
+  }
+};
+
+// R-FIBER-08
+TEST_F(HeapTest, SmallClosuresLieInTheirFrames) {
+  const int count = test::scaled(100'000);
+  Runtime runtime = start(2);
+  std::atomic<std::int64_t> sum{0};
+  ASSERT_TRUE(runtime.run([&] {
+    const std::array<std::int64_t, 4> numbers{1, 2, 3, 4};
+    const auto small = [&sum, numbers] { sum += numbers[3]; };
+    EXPECT_EQ(allocated_by(count, small), 0u);
+  }));
+  EXPECT_EQ(sum, std::int64_t{4} * count);
+}
+
+TEST_F(HeapTest, LargeClosuresTakeOnePlaceEach) {
+  constexpr int kCount = 1000;
+  Runtime runtime = start(2);
+  ASSERT_TRUE(runtime.run([] {
+    const std::array<std::int64_t, 20> numbers{};
+    const auto large = [numbers] { EXPECT_EQ(numbers[19], 0); };
+    EXPECT_EQ(allocated_by(kCount, large), std::size_t{kCount});
+  }));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The library has no writable global but those named here.
+
+  check_globals.py LIBRARY      libweft.a; asks nm
+
+None of them leads to a runtime to get work done: a fiber reaches its own
+through itself. Constants (kName) are not writable.
+"""
+import re
+import subprocess
+import sys
+
+ALLOWED = {
+    # The thread below a fiber: src/sched/carrier.cpp.
+    "weft_tls_carrier",
+    "weft::sched::adopt_plain_thread()::thread",
+    "weft::sched::(anonymous namespace)::ended",
+    "weft::sched::(anonymous namespace)::Proxies::get()::all",
+    # For reports: the crash dump, the handler of a stack overflow.
+    "weft::runtime::(anonymous namespace)::Registry::get()::all",
+    "weft::base::(anonymous namespace)::crash_dump",
+    "weft::stack::(anonymous namespace)::describe_owner",
+    "weft::stack::(anonymous namespace)::former_bus",
+    "weft::stack::(anonymous namespace)::former_known",
+    "weft::stack::(anonymous namespace)::former_segv",
+    "weft::stack::(anonymous namespace)::install_lock",
+    "weft::stack::(anonymous namespace)::first_chunk",
+    "weft::stack::(anonymous namespace)::free_records",
+    "weft::stack::(anonymous namespace)::last_chunk",
+    "weft::stack::(anonymous namespace)::records_in_last",
+    "weft::stack::(anonymous namespace)::registry_lock",
+    "weft::fiber::(anonymous namespace)::taken",
+    # What the process may use, and how much of it is used.
+    "weft::stack::(anonymous namespace)::mprotect_guards",
+    # Asked of the system once.
+    "weft::base::membarrier_registered",
+    "weft::base::(anonymous namespace)::registered()::done",
+    "weft::stack::default_mapping_budget()::budget",
+    "weft::stack::madvise_guards_work()::works",
+    "weft::stack::page_size()::size",
+    "weft::error_category()::category",
+}
+GUARD = "guard variable for "
+WRITABLE = re.compile(r"^\.t?(data|bss)\b(?!\.rel\.ro)")
+MADE_BY_THE_COMPILER = re.compile(r"^(DW\.ref\.|\.L|__odr_asan)")
+CONSTANT = re.compile(r"(^|::)k[A-Z]\w*$")
+
+
+def globals_of(table):
+    """The names of writable objects in the output of nm -C -f sysv."""
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 7 and WRITABLE.match(cells[6]):
+            yield cells[0].removeprefix(GUARD)
+
+
+def check(table):
+    for name in sorted(set(globals_of(table)) - ALLOWED):
+        if not (MADE_BY_THE_COMPILER.match(name) or CONSTANT.search(name)):
+            yield f"{name}: a writable global; see tools/check_globals.py"
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    table = subprocess.run(
+        ["nm", "-C", "-f", "sysv", "--defined-only", sys.argv[1]],
+        capture_output=True, text=True, check=True).stdout
+    if "weft_tls_carrier" not in set(globals_of(table)):
+        print(f"{sys.argv[1]}: is not the library, or nm cannot read it")
+        return 1
+    found = list(check(table))
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
