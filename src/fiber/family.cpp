@@ -7,10 +7,9 @@
 namespace weft::fiber {
 
 bool Family::open_join(WaitNode& node) noexcept {
-  WEFT_CHECK(joiner_.load(relaxed) == kNone,
-             "a nursery is joined by two threads at once");
-  // [slot]
-  joiner_.store(reinterpret_cast<std::uintptr_t>(&node), release);
+  const auto before = joiner_.exchange(reinterpret_cast<std::uintptr_t>(&node),
+                                       acq_rel);  // [slot]
+  WEFT_CHECK(before == kNone, "a nursery is joined by two threads at once");
   const auto change = own_.load(relaxed) - kBias;
   own_.store(0, relaxed);                                 // one writer
   return live_.fetch_add(change, acq_rel) + change == 0;  // [live]

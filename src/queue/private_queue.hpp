@@ -119,6 +119,15 @@ class PrivateQueue {
     return count;
   }
 
+  // Owner only. What pop_front() would take now.
+  [[nodiscard]] T* peek_front() noexcept {
+    if (size_.load(relaxed) == 0) return nullptr;  // T2
+    enter();
+    T* const item = tail_ != head_ ? slots_[head_ & (Capacity - 1)] : nullptr;
+    leave();
+    return item;
+  }
+
   // Owner only. The oldest item, or nullptr.
   [[nodiscard]] T* pop_front() noexcept {
     if (size_.load(relaxed) == 0) return nullptr;  // T2

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "sched/dispatch.hpp"
 #include "sched/worker.hpp"
+#include "time/clock.hpp"
 
 namespace weft::sched {
 
@@ -97,18 +98,19 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 }
 
 // When the fair look is due the fiber yields first, so that a loop of spawns
-// and joins, or of waits that have no time, starves nobody. It stays where it
-// is if nobody waits: two computations that take turns would pile their
-// children onto each other, out of the reach of their joins.
+// and joins, or of waits that have no time, starves nobody. Unless nobody waits
+// but its own kind, and it has had the worker for less than a slice: two
+// computations that take turns often would pile their children onto each
+// other, out of the reach of their joins.
 void Worker::count_as_dispatch() noexcept {
   if (until_fair_ > 1) [[likely]] {
     --until_fair_;
     return;
   }
-  if (!fair_due_ && (fair_looks_ + 1) % kLooksPerTurn != 0 && nobody_waits()) {
-    ++fair_looks_;
+  const auto now = time::now();
+  if (!fair_due_ && nobody_waits() && now < slice_end_ &&
+      now < queues.timers.next_deadline()) {
     until_fair_ = kFairInterval;
-    watch_timers();
     return;
   }
   yield_current();

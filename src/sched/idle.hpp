@@ -64,7 +64,7 @@ class Idle {
   // by the notifier's (S5).
   void withdraw(Sleeper& self) noexcept;
 
-  // Any thread: is anybody without work? After a light store: [hungry].
+  // Any thread, after a push: is anybody without work?
   bool hungry() const noexcept {
     return word_.load(seq_cst) != 0;  // [sleep] [search]
   }

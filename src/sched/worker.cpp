@@ -108,16 +108,11 @@ Fiber* Worker::look() noexcept {
 Fiber* Worker::look_fairly() noexcept {
   fair_due_ = false;
   until_fair_ = kFairInterval;
-  watch_timers();
   push_next_up();
-  // Now and then the oldest of its own, that newer ones would outrun for ever.
-  // Rarely: of a tree of fibers it is the largest part that has not begun, and
-  // with every one begun another stack is in use.
-  if (++fair_looks_ % kLooksPerOldest == 0) {
-    Fiber* oldest = queues.deque.steal().task;
-    if (oldest == nullptr) oldest = queues.recent.pop_front();
-    if (oldest != nullptr) return ready(oldest, nullptr);
+  if (watch_timers() != 0) {
+    if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   }
+  if (Fiber* fiber = take_overdue()) return ready(fiber, nullptr);
   if (Fiber* fiber = watch_inbox()) return ready(fiber, nullptr);
   // Another place first each time: none can starve the others.
   constexpr unsigned kPlaces = 4;
@@ -142,23 +137,44 @@ Fiber* Worker::look_fairly() noexcept {
   return nullptr;
 }
 
+// The oldest of its own, if that has been the oldest for a whole slice: newer
+// ones would outrun it for ever. Not sooner: of a tree of fibers it is the
+// largest part that has not begun, and with every one begun another stack is in
+// use. Every other time those that yielded come first.
+Fiber* Worker::take_overdue() noexcept {
+  const Fiber* oldest = queues.deque.peek_oldest();
+  if (oldest == nullptr) oldest = queues.recent.peek_front();
+  if (oldest == nullptr) return nullptr;
+  const auto now = time::now();
+  const bool overdue = oldest == oldest_ && now >= slice_end_;
+  if (overdue || oldest != oldest_) slice_end_ = now + kSlice;
+  oldest_ = oldest;
+  if (!overdue) return nullptr;
+  if (++slices_ % 2 == 0 && queues.turns.size_hint() != 0) return nullptr;
+  Fiber* const taken = queues.deque.steal().task;
+  return taken != nullptr ? taken : queues.recent.pop_front();
+}
+
 // Own deadlines and, in turn, those of one other worker that may be stuck;
-// all of them after a sleep that watched the clock for everybody.
-void Worker::watch_timers() noexcept {
+// all of them after a sleep that watched the clock for everybody. Answers how
+// many fibers that made runnable.
+unsigned Worker::watch_timers() noexcept {
   const auto& all = scheduler_.workers;
+  unsigned woken = 0;
   if (std::exchange(poll_all_, false)) {
     const auto now = time::now();
-    for (const auto& other : all) poll_timers(*other, now);
-    return;
+    for (const auto& other : all) woken += poll_timers(*other, now);
+    return woken;
   }
   watched_ = watched_ + 1 < all.size() ? watched_ + 1 : 0;
   Worker& other = *all[watched_];
   const auto next = std::min(queues.timers.next_deadline(),
                              other.queues.timers.next_deadline());
-  if (next == time::kNever) return;  // reading the clock takes a while, too
+  if (next == time::kNever) return 0;  // reading the clock takes a while, too
   const auto now = time::now();
-  poll_timers(*this, now);
-  if (&other != this) poll_timers(other, now);
+  woken += poll_timers(*this, now);
+  if (&other != this) woken += poll_timers(other, now);
+  return woken;
 }
 
 // The inbox of the worker whose timers were just watched, if that has not

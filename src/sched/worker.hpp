@@ -51,9 +51,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   static constexpr std::size_t kDequeSlots = 4096;
   static constexpr std::size_t kInboxSlots = 256;
 #endif
-  static constexpr unsigned kFairInterval = 61;     // dispatches between looks
-  static constexpr unsigned kLooksPerTurn = 64;     // of who joins in place
-  static constexpr unsigned kLooksPerOldest = 512;  // of its own queue
+  static constexpr unsigned kFairInterval = 61;      // dispatches between looks
+  static constexpr std::int64_t kSlice = 1'000'000;  // ns, see take_overdue()
 
   Worker(Scheduler& scheduler, unsigned index);
   Worker(const Worker&) = delete;
@@ -137,7 +136,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* take_over_stale() noexcept;
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
-  void watch_timers() noexcept;
+  unsigned watch_timers() noexcept;
+  Fiber* take_overdue() noexcept;
   Fiber* watch_inbox() noexcept;
   void watch_own_deadline() noexcept;
   unsigned poll_timers(Worker& slot, std::int64_t now) noexcept;
@@ -209,7 +209,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Family* leaving_ = nullptr;  // whose children ended here, not yet told
   std::int64_t leaves_ = 0;    // how many
   unsigned until_fair_ = kFairInterval;
-  unsigned fair_looks_ = 0;
+  const Fiber* oldest_ = nullptr;  // of its own at the last fair look
+  std::int64_t slice_end_ = 0;     // when that becomes overdue
+  unsigned slices_ = 0;
   unsigned fair_place_ = 0;  // where the next fair look begins
   bool fair_due_ = false;
   bool searching_ = false;

@@ -22,8 +22,7 @@ using test::hold_worker_until;
 
 class YieldStormTest : public test::RuntimeTest {};
 
-// A fair look comes every 61 dispatches, and every 64th of them takes the
-// oldest of the worker's own.
+// A fair look comes every 61 dispatches.
 constexpr int kBound = 10'000;
 
 // Runs `step` in `fibers` fibers on one worker until a sleeper has slept ten

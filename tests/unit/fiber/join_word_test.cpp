@@ -70,11 +70,26 @@ TEST(JoinWord, LeavesADroppedFrameToTheWorker) {
 
 TEST(JoinWord, IsDoneAfterAnEndInPlace) {
   JoinWord word;
-  word.finish_in_place();
+  EXPECT_TRUE(word.finish_in_place());
   EXPECT_TRUE(word.is_done());
   EXPECT_TRUE(word.drop());
   word.reset();
   EXPECT_FALSE(word.is_done());
+}
+
+TEST(JoinWord, LetsAnEndInPlaceSeeWhoCameMeanwhile) {
+  JoinWord word;
+  WaitNode node;
+  ASSERT_EQ(word.enter(node), JoinWord::Entered::waiting);
+  EXPECT_FALSE(word.finish_in_place());
+  EXPECT_EQ(word.finish().joiner, &node);
+}
+
+TEST(JoinWordDeathTest, DiesOfADropWhileSomebodyWaits) {
+  JoinWord word;
+  WaitNode node;
+  ASSERT_EQ(word.enter(node), JoinWord::Entered::waiting);
+  EXPECT_DEATH((void)word.drop(), "destroyed while somebody waits for it");
 }
 
 // Invariant J1; R-CTRL-06

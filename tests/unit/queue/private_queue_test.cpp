@@ -40,7 +40,10 @@ TEST(PrivateQueue, ItsOwnerTakesFromEitherEnd) {
   PrivateQueue<int, 8> queue;
   EXPECT_EQ(queue.pop_back(), nullptr);
   std::array<int, 5> items{};
+  EXPECT_EQ(queue.peek_front(), nullptr);
   for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  EXPECT_EQ(queue.peek_front(), &items[0]);
+  EXPECT_EQ(queue.newest_hint(), &items[4]);
   EXPECT_EQ(queue.pop_back(), &items[4]);
   std::array<int*, 8> oldest{};
   ASSERT_EQ(queue.pop_oldest(oldest.data(), 2), 2u);

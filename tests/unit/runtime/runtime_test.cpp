@@ -297,6 +297,48 @@ TEST_F(RuntimeLifeTest, LeavesNothingBehindAfterAHundredLives) {
   test::await_threads(others);
 }
 
+TEST_F(RuntimeLifeTest, CancelsEvenIfThereIsNoTimeToWait) {
+  Runtime runtime = start(1);
+  Gate gate;
+  std::atomic<bool> cancelled{false};
+  Nursery nursery(runtime);
+  nursery.spawn([&] { cancelled = gate.pass().error() == Errc::cancelled; });
+  while (gate.waiting() == 0) std::this_thread::yield();
+  (void)runtime.shutdown_now(Deadline::after(0s));
+  EXPECT_TRUE(nursery.join());
+  EXPECT_TRUE(cancelled);
+}
+
+TEST_F(RuntimeLifeTest, TakesTheLargestLimitForOne) {
+  Runtime runtime = start(Config{.workers = 1, .max_fibers = SIZE_MAX});
+  EXPECT_EQ(runtime.run([] { return 7; }).value(), 7);
+}
+
+TEST_F(RuntimeLifeTest, SurvivesAMoveToItself) {
+  Runtime runtime = start(1);
+  Runtime& same = runtime;
+  runtime = std::move(same);
+  EXPECT_EQ(runtime.run([] { return 7; }).value(), 7);
+}
+
+TEST_F(RuntimeLifeTest, CountsLiveChildrenForAnybody) {
+  Runtime runtime = start(2);
+  std::atomic<bool> done{false};
+  ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
+    nursery.spawn([&] {
+      while (!done) {
+        EXPECT_LE(nursery.live(), 101u);
+        this_fiber::yield();
+      }
+    });
+    for (int i = 0; i < 100; ++i) {
+      nursery.spawn([] { this_fiber::yield(); });
+      this_fiber::yield();
+    }
+    done = true;
+  }));
+}
+
 TEST_F(RuntimeLifeTest, NamesItsThreads) {
   Runtime runtime = start(Config{.name = "spun", .workers = 1});
   const auto name = runtime.run([] {

@@ -115,6 +115,52 @@ TEST_F(InPlaceTest, RunsAllChildrenOfAJoinedNursery) {
   EXPECT_EQ(in_place(runtime), std::uint64_t{kChildren});
 }
 
+// Somebody else waits at the same handle, which is misuse, while the child is
+// in place and waits itself.
+TEST_F(InPlaceTest, WakesASecondWaiterThatCameMeanwhile) {
+  Runtime runtime = start(1);
+  ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
+    Task<void> task;
+    bool came = false;
+    nursery.spawn([&] {
+      came = true;
+      EXPECT_TRUE(task.wait());
+    });
+    task = nursery.spawn([&] {
+      while (!came) this_fiber::yield();
+      this_fiber::yield();
+    });
+    EXPECT_TRUE(task.wait());
+    EXPECT_TRUE(nursery.join());
+  }));
+}
+
+[[gnu::noinline]] int use_stack(std::size_t bytes) {
+  volatile char page[4096];
+  page[0] = 1;
+  page[4095] = 1;
+  return (bytes > sizeof page ? use_stack(bytes - sizeof page) : 0) + page[0];
+}
+[[gnu::noinline]] int join_below(Nursery& nursery, std::size_t bytes) {
+  volatile char page[4096];
+  page[0] = 1;
+  page[4095] = 1;
+  if (bytes > sizeof page) return join_below(nursery, bytes - sizeof page);
+  return nursery.spawn(use_stack, 150u << 10).join().value() + page[0];
+}
+
+// A child may count on three quarters of a stack, however much of its own the
+// joiner has used.
+TEST_F(InPlaceTest, GivesAChildTheStackItMayCountOn) {
+  Runtime runtime = start(1);
+  for (const std::size_t used : {4u, 32u, 60u, 100u, 150u, 200u}) {
+    ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
+      EXPECT_GT(join_below(nursery, used << 10), 0);
+    }));
+  }
+  EXPECT_GT(in_place(runtime), 0u);
+}
+
 TEST_F(InPlaceTest, NeverRunsAChildWhoseJoinHasADeadline) {
   Runtime runtime = start(1);
   ASSERT_TRUE(runtime.run([&](Nursery& nursery) {

@@ -215,6 +215,27 @@ TEST_F(RuntimesTest, StartEveryFiberWithTheSameRoundingMode) {
   }));
 }
 
+// R-FIBER-13
+TEST_F(RuntimesTest, KeepRoundingModesApartWhereAChildRunsInPlace) {
+  Runtime runtime = start(1);
+  ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
+    const auto usual = rounding();
+    const auto child = [usual] {
+      EXPECT_EQ(rounding(), usual);  // not its parent's
+      _mm_setcsr(_mm_getcsr() ^ 0x2000u);
+    };
+    _mm_setcsr(_mm_getcsr() ^ 0x6000u);
+    const auto mine = rounding();
+    EXPECT_TRUE(nursery.spawn(child).join());
+    EXPECT_EQ(rounding(), mine);
+    nursery.spawn(child);
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(rounding(), mine);
+    _mm_setcsr(_mm_getcsr() ^ 0x6000u);
+  }));
+  EXPECT_EQ(runtime.ref().stats().workers[0].in_place, 2u);
+}
+
 // R-RUNQ-18
 TEST(Carrier, HasNoWorkerOnAPlainThread) {
   EXPECT_EQ(sched::worker_or_null(), nullptr);

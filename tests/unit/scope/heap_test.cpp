@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -15,7 +16,8 @@
 
 namespace {
 std::atomic<std::size_t> allocations{0};
-}
+std::atomic<bool> refuse_arrays{false};
+}  // namespace
 
 // Not inlined: the compiler would see a free() of what new gave.
 [[gnu::noinline]] void* operator new(std::size_t size) {
@@ -27,6 +29,21 @@ std::atomic<std::size_t> allocations{0};
   std::free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+// What weft asks for where it can do without.
+[[gnu::noinline]] void* operator new[](std::size_t size,
+                                       const std::nothrow_t&) noexcept {
+  return refuse_arrays ? nullptr : std::malloc(size != 0 ? size : 1);
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) {
+  return ::operator new(size);
+}
+[[gnu::noinline]] void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
@@ -66,6 +83,21 @@ TEST_F(HeapTest, LargeClosuresTakeOnePlaceEach) {
     const std::array<std::int64_t, 20> numbers{};
     const auto large = [numbers] { EXPECT_EQ(numbers[19], 0); };
     EXPECT_EQ(allocated_by(kCount, large), std::size_t{kCount});
+  }));
+}
+
+// A sleep that cannot be timed says so at once.
+TEST_F(HeapTest, NoMemoryForATimerIsAnError) {
+  Runtime runtime = start(1);
+  ASSERT_TRUE(runtime.run([](Nursery& nursery) {
+    refuse_arrays = true;
+    const auto slept = this_fiber::sleep_for(std::chrono::hours(1));
+    auto task = nursery.spawn([] {});
+    const auto joined = task.join(Deadline::after(std::chrono::hours(1)));
+    refuse_arrays = false;
+    EXPECT_EQ(slept.error(), Errc::exhausted);
+    EXPECT_EQ(joined.error(), Errc::exhausted);
+    EXPECT_TRUE(task.join());  // it goes on
   }));
 }
 

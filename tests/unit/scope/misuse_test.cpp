@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -21,6 +22,12 @@ class ScopeDeathTest : public ::testing::Test {
  private:
   test::Watchdog watchdog_;
 };
+
+void use_up_the_stack(std::size_t depth) {
+  const volatile char some[512] = {};
+  if (depth != 0) use_up_the_stack(depth - 1);
+  (void)some[0];
+}
 
 TEST_F(ScopeDeathTest, ReportsANurseryWithoutAFiberAroundIt) {
   EXPECT_DEATH(Nursery nursery, "Nursery\\(\\) needs a fiber around it");
@@ -46,6 +53,50 @@ TEST_F(ScopeDeathTest, ReportsANurseryThatAnotherFiberJoins) {
                            nursery.spawn([&] { (void)nursery.join(); });
                          }),
                "joined by another fiber");
+}
+
+TEST_F(ScopeDeathTest, ReportsANurseryThatTwoThreadsJoin) {
+  EXPECT_DEATH(
+      {
+        Runtime runtime = start();
+        Nursery nursery(runtime);
+        nursery.spawn([] {
+          for (;;) this_fiber::yield();
+        });
+        std::thread other([&] { (void)nursery.join(); });
+        (void)nursery.join();
+        other.join();
+      },
+      "joined by two threads at once");
+}
+
+TEST_F(ScopeDeathTest, ReportsATaskThatIsDestroyedWhileSomebodyWaits) {
+  EXPECT_DEATH(
+      (void)run(Config{.workers = 1},
+                [](Nursery& nursery) {
+                  std::optional<Task<void>> task;
+                  bool waits = false;
+                  task = nursery.spawn([] {
+                    for (;;) this_fiber::yield();
+                  });
+                  nursery.spawn([&] {
+                    waits = true;
+                    (void)task->wait(Deadline::after(std::chrono::hours(1)));
+                  });
+                  while (!waits) this_fiber::yield();
+                  this_fiber::yield();
+                  task.reset();
+                }),
+      "destroyed while somebody waits for it");
+}
+
+TEST_F(ScopeDeathTest, ReportsTheFiberThatOverflowsItsStack) {
+  EXPECT_DEATH((void)run(Config{.workers = 1},
+                         [](Nursery& nursery) {
+                           nursery.spawn({.name = "deep"}, use_up_the_stack,
+                                         SIZE_MAX);
+                         }),
+               "stack overflow in fiber #[0-9]+ \"deep\" of body 0x");
 }
 
 TEST_F(ScopeDeathTest, ReportsATaskThatOutlivesItsRuntime) {

@@ -101,6 +101,38 @@ TEST_F(WaitDeathTest, ReportsAnUnlockOfAFreeLock) {
       "unlocked that is free");
 }
 
+TEST_F(WaitDeathTest, ReportsAnUnlockByWhoHoldsNothing) {
+  EXPECT_DEATH(in_fiber([] {
+                 SpinLock lock;
+                 lock.lock();
+                 std::thread([&] { lock.unlock(); }).join();
+               }),
+               "unlocked by a thread that holds none");
+}
+
+TEST_F(WaitDeathTest, ReportsAFiberThatEndsWithALock) {
+  EXPECT_DEATH(in_fiber([](Nursery& nursery) {
+                 SpinLock lock;
+                 nursery.spawn([&] { lock.lock(); });
+                 while (nursery.live() != 0) this_fiber::yield();
+               }),
+               "ended while it held spin lock");
+  EXPECT_DEATH(in_fiber([](Nursery& nursery) {
+                 SpinLock lock;
+                 (void)nursery.spawn([&] { lock.lock(); }).join();  // in place
+               }),
+               "ended while it held spin lock");
+}
+
+TEST_F(WaitDeathTest, ReportsAThreadThatEndsWithALock) {
+  EXPECT_DEATH(
+      {
+        SpinLock lock;
+        std::thread([&] { lock.lock(); }).join();
+      },
+      "ended while it held spin lock");
+}
+
 TEST_F(WaitDeathTest, ReportsAListThatGoesWhileSomebodyWaits) {
   EXPECT_DEATH(in_fiber([](Nursery& nursery) {
                  auto gate = std::make_unique<Gate>();
