@@ -9,7 +9,7 @@ import re
 import lint
 
 FOLDERS = ["src", "include", "tests", "bench", "examples", "tools", "cmake"]
-SHORT = ("src/", "include/", "tests/", "bench/", "tools/")
+SHORT = ("src/", "include/", "tests/", "bench/", "examples/", "tools/")
 SUFFIXES = lint.CODE + (".py", ".sh", ".cmake", ".txt", ".in")
 LIMIT = 400
 COLUMNS = 80

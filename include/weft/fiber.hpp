@@ -42,8 +42,9 @@ void yield() noexcept;
 //   Errors:    cancelled.
 Status checkpoint() noexcept;
 
-//   Suspends:  until the deadline. Always a cancel point.
-//   Errors:    cancelled.
+//   Suspends:  until the deadline; one that has passed lets others run now and
+//              then. Always a cancel point.
+//   Errors:    cancelled, exhausted (no memory for a timer).
 Status sleep_until(Deadline when) noexcept;
 Status sleep_for(Clock::duration delay) noexcept;
 

@@ -77,6 +77,9 @@ class AnyTask {  // what all Task<T> can do
 
   // Cancels this child alone: its waits fail with cancelled from now on, and a
   // body that has not started never does. That is no failure of the nursery.
+  //
+  //   Callers:   the holder of the handle, but not while another fiber or
+  //              thread is in a call of the same handle.
   void cancel() noexcept;
 
   // Waits for the end without taking the result.
@@ -84,7 +87,7 @@ class AnyTask {  // what all Task<T> can do
   //   Suspends:  until the child has ended. Always a cancel point.
   //   Errors:    cancelled, timed_out; invalid (empty handle, or oneself); what
   //              refused the spawn.
-  //   Callers:   the holder of the handle, fiber or thread.
+  //   Callers:   the holder of the handle, fiber or thread; one at a time.
   Status wait(Deadline deadline = Deadline::never()) noexcept;
 
  protected:

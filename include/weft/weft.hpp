@@ -2,7 +2,8 @@
 //
 // Contract of every suspending call, unless its comment says otherwise:
 //   Suspends:  the fiber; a plain thread blocks. Always a cancel point.
-//   Errors:    cancelled, timed_out. After an error nothing has happened.
+//   Errors:    cancelled, timed_out; exhausted (no memory for the timer of its
+//              deadline). After an error nothing has happened.
 //   Ordering:  what was done before the call that ends the wait is visible.
 //   Callers:   any fiber or thread, any number at once.
 // try_x never suspends and is not a cancel point. Misuse prints what happened

@@ -1,6 +1,6 @@
 // overflow.hpp: a fiber that runs out of stack says so before the process dies.
 //
-//   weft: stack overflow in fiber 17 "parser", spawned at main.cpp:42
+//   weft: stack overflow in fiber #17 "parser" of body 0x55..
 //   weft:   262144 bytes from 0x7f..; fault at 0x7f..
 //   weft:   spawn it with a larger StackSize, or set WEFT_STACK_SIZE
 //

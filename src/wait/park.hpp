@@ -16,7 +16,7 @@
 
 namespace weft::waiting {
 
-// Stays valid for ever: a reused frame has another id.
+// Stays valid until the runtime ends: a reused frame has another id.
 struct ParkHandle {
   fiber::Fiber* frame = nullptr;
   std::uint64_t id = 0;
