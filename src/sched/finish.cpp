@@ -99,17 +99,17 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 
 // When the fair look is due the fiber yields first, so that a loop of spawns
 // and joins, or of waits that have no time, starves nobody. Unless nobody waits
-// but its own kind, and it has had the worker for less than a slice: two
-// computations that take turns often would pile their children onto each
-// other, out of the reach of their joins.
+// but its own kind, and the oldest of those is not overdue: two computations
+// that take turns often would pile their children onto each other, out of the
+// reach of their joins.
 void Worker::count_as_dispatch() noexcept {
   if (until_fair_ > 1) [[likely]] {
     --until_fair_;
     return;
   }
-  const auto now = time::now();
-  if (!fair_due_ && nobody_waits() && now < slice_end_ &&
-      now < queues.timers.next_deadline()) {
+  if (!fair_due_ && nobody_waits() && ++looks_at_oldest_ < kLooksUntilOverdue &&
+      (queues.timers.next_deadline() == time::kNever ||
+       queues.timers.next_deadline() > time::now())) {
     until_fair_ = kFairInterval;
     return;
   }

@@ -137,20 +137,20 @@ Fiber* Worker::look_fairly() noexcept {
   return nullptr;
 }
 
-// The oldest of its own, if that has been the oldest for a whole slice: newer
-// ones would outrun it for ever. Not sooner: of a tree of fibers it is the
-// largest part that has not begun, and with every one begun another stack is in
-// use. Every other time those that yielded come first.
+// The oldest of its own, if that has been the oldest for many looks: newer ones
+// would outrun it for ever. Not sooner: of a tree of fibers it is the largest
+// part that has not begun, and with every one begun another stack is in use.
+// Every other time those that yielded come first. Looks, not time: one worker
+// runs the same program in the same order each time.
 Fiber* Worker::take_overdue() noexcept {
   const Fiber* oldest = queues.deque.peek_oldest();
   if (oldest == nullptr) oldest = queues.recent.peek_front();
-  if (oldest == nullptr) return nullptr;
-  const auto now = time::now();
-  const bool overdue = oldest == oldest_ && now >= slice_end_;
-  if (overdue || oldest != oldest_) slice_end_ = now + kSlice;
-  oldest_ = oldest;
-  if (!overdue) return nullptr;
-  if (++slices_ % 2 == 0 && queues.turns.size_hint() != 0) return nullptr;
+  if (std::exchange(oldest_, oldest) != oldest) looks_at_oldest_ = 0;
+  if (oldest == nullptr || ++looks_at_oldest_ < kLooksUntilOverdue) {
+    return nullptr;
+  }
+  looks_at_oldest_ = 0;
+  if (++overdue_ % 2 == 0 && queues.turns.size_hint() != 0) return nullptr;
   Fiber* const taken = queues.deque.steal().task;
   return taken != nullptr ? taken : queues.recent.pop_front();
 }

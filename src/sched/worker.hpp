@@ -51,8 +51,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   static constexpr std::size_t kDequeSlots = 4096;
   static constexpr std::size_t kInboxSlots = 256;
 #endif
-  static constexpr unsigned kFairInterval = 61;      // dispatches between looks
-  static constexpr std::int64_t kSlice = 1'000'000;  // ns, see take_overdue()
+  static constexpr unsigned kFairInterval = 61;  // dispatches between looks
+  static constexpr unsigned kLooksUntilOverdue = 64;  // see take_overdue()
 
   Worker(Scheduler& scheduler, unsigned index);
   Worker(const Worker&) = delete;
@@ -210,9 +210,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   std::int64_t leaves_ = 0;    // how many
   unsigned until_fair_ = kFairInterval;
   const Fiber* oldest_ = nullptr;  // of its own at the last fair look
-  std::int64_t slice_end_ = 0;     // when that becomes overdue
-  unsigned slices_ = 0;
-  unsigned fair_place_ = 0;  // where the next fair look begins
+  unsigned looks_at_oldest_ = 0;   // how many it has been that
+  unsigned overdue_ = 0;           // how often one was
+  unsigned fair_place_ = 0;        // where the next fair look begins
   bool fair_due_ = false;
   bool searching_ = false;
   bool poll_all_ = false;         // look at every heap next time
