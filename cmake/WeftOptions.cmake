@@ -35,6 +35,9 @@ function(weft_build_options target)
   endif()
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:C,CXX>:${warnings}>)
+  # Messages name files as they are called in the repository.
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
   if(WEFT_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)

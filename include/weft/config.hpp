@@ -51,7 +51,7 @@ struct Config {
   Clock::duration shutdown_timeout = std::chrono::seconds(5);
   bool stats_at_exit = false;
   bool verbose = false;
-  bool spec_assert = false;  // check every transition of every fiber
+  bool spec_assert = false;  // check that only runnable fibers are queued
 
   // The defaults, overridden by the environment: WEFT_<FIELD>, else the
   // second name.

@@ -47,6 +47,10 @@ Status checkpoint() noexcept;
 //   Errors:    cancelled, exhausted (no memory for a timer).
 Status sleep_until(Deadline when) noexcept;
 Status sleep_for(Clock::duration delay) noexcept;
+template <typename Rep, typename Period>
+Status sleep_for(std::chrono::duration<Rep, Period> delay) noexcept {
+  return sleep_until(Deadline::after(delay));
+}
 
 bool cancelled() noexcept;  // would checkpoint() fail now?
 FiberId id() noexcept;

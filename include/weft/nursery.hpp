@@ -58,7 +58,7 @@ class Nursery {
   Nursery& operator=(const Nursery&) = delete;
   // If not joined: waits for the children. A failure that join() has not
   // reported becomes the current fiber's own, unless that fails anyway; a
-  // plain thread has no parent to tell, so there it prints and terminates.
+  // plain thread has no parent to tell, so there it prints and aborts.
   ~Nursery();
 
   // Starts a child: f(args...), or f(Nursery&, args...) to give it a nursery of
@@ -68,8 +68,10 @@ class Nursery {
   //
   //   Suspends:  never (the child may already run on another worker).
   //   Errors:    none here; the Task's and join()'s: exhausted (memory,
-  //              max_fibers), invalid (stack size), closed (join() was called,
-  //              or the runtime is stopped).
+  //              max_fibers; stacks, when it first runs), invalid (stack size),
+  //              closed (join() was called, or the runtime is stopped). Throws
+  //              what copying f or args throws, and std::bad_alloc for a
+  //              closure over 64 bytes; then no child was started.
   //   Ordering:  everything before spawn() is visible to the child.
   //   Callers:   any fiber or thread while the nursery is open, its children
   //              included. Others than children must be through before join().
@@ -95,6 +97,14 @@ class Nursery {
     if (reserved.frame == nullptr) return reserved.refused;
     return launch<Handle>(reserved, std::forward<F>(f),
                           std::forward<Args>(args)...);
+  }
+
+  template <typename F, typename... Args>
+  requires(!std::is_same_v<std::remove_cvref_t<F>,
+                           SpawnOptions>) auto try_spawn(F&& f, Args&&... args)
+      -> Result<Task<typename detail::BodyOf<F, Args...>::type>> {
+    return try_spawn(SpawnOptions{}, std::forward<F>(f),
+                     std::forward<Args>(args)...);
   }
 
   // Stops admission and waits for every child. Idempotent.

@@ -1,12 +1,16 @@
 // result.hpp: a value, or the reason there is none.
 //
-//   weft::Result<Job> job = receiver.receive();
-//   if (!job) return job.error();
-//   run(*job);
+//   weft::Result<int> answer = task.join();
+//   if (!answer) return answer.error();
+//   use(*answer);
 //
 // std::expected's member names, but our own type in every language mode: an
 // alias that changes with -std would break the ABI between library and client.
 #pragma once
+
+#if !defined(__cpp_concepts)
+#error "weft needs C++20: compile with -std=c++20 or newer"
+#endif
 
 #include <cstdint>
 #include <exception>
@@ -21,16 +25,16 @@
 namespace weft {
 
 enum class Errc : std::uint8_t {  // Errc{}, zero: no error
-  cancelled = 1,                  // an enclosing scope was cancelled
-  timed_out,    // the deadline passed: the call's own or an enclosing scope's
-  closed,       // the other side is gone for good
-  would_block,  // a try_ function could not finish at once
-  exhausted,    // the scope's budget or the process's memory is spent
-  denied,       // the scope does not hold the capability
-  invalid,      // the argument or the object's state makes no sense
-  failed,       // a user's own code, passed on; see Error::value()
-  panicked,     // a fiber died of an exception or a stack overflow
-  system,       // the operating system refused; see Error::os_code()
+  cancelled = 1,                  // this fiber was cancelled
+  timed_out,                      // the deadline passed
+  closed,                         // the other side is gone for good
+  would_block,                    // a try_ function could not finish at once
+  exhausted,  // memory or a limit is spent; see Error::resource()
+  denied,     // not permitted here
+  invalid,    // the argument or the object's state makes no sense
+  failed,     // a user's own code, passed on; see Error::value()
+  panicked,   // a fiber died of an exception
+  system,     // the operating system refused; see Error::os_code()
 };
 
 enum class Resource : std::uint8_t {  // which purse was empty
@@ -91,7 +95,8 @@ class Error {
   std::int32_t detail_ = 0;
 };
 
-// The only exception weft raises, and only from value().
+// What value() throws. Besides this and what user code throws, weft raises only
+// std::bad_alloc: spawn() of a large closure, FiberLocal.
 struct BadResult : std::exception {
   explicit BadResult(Error e) noexcept;
   const char* what() const noexcept override;  // "weft: timed_out"
@@ -350,7 +355,7 @@ constexpr T take(Result<T>&& result) {
 constexpr void take(Status&&) noexcept {}
 }  // namespace detail
 
-// auto job = WEFT_TRY(receiver.receive());   // returns the error to the caller
+// auto answer = WEFT_TRY(task.join());   // returns the error to the caller
 #define WEFT_TRY(expression)                      \
   __extension__({                                 \
     auto weft_result = (expression);              \

@@ -151,14 +151,16 @@ int run_main(F&& body) {
       return 0;
     }
   };
+  const auto config = Config::from_env();
+  if (!config) return 1;  // it has said why
 #if defined(__cpp_exceptions)
   try {
-    return finish(run(std::forward<F>(body)));
+    return finish(run(*config, std::forward<F>(body)));
   } catch (...) {
     return detail::report_exception(std::current_exception());
   }
 #else
-  return finish(run(std::forward<F>(body)));
+  return finish(run(*config, std::forward<F>(body)));
 #endif
 }
 

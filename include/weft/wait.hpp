@@ -98,8 +98,8 @@ concept Waitable = requires(W& waitable, Waiter& waiter) {
   // Finishes without parking, if it can. Called again after each wake-up.
   { waitable.try_complete(waiter) }
   noexcept->std::same_as<bool>;
-  // Under the lock: re-checks, then links the waiter; false if there is nothing
-  // to wait for any more (closed). From true on a wake must find it.
+  // Under the lock: links the waiter, then looks again, and wakes if there is
+  // something now. False, not linked: nothing will ever come (closed).
   { waitable.publish(waiter) }
   noexcept->std::same_as<bool>;
   // Unlinks, if still linked. Idempotent.

@@ -260,9 +260,10 @@ class ControlWord {
   }
 
   // Worker only, frame exclusive: an ended fiber has something left to do.
-  void revive(unsigned owner) noexcept {
-    const auto w = word_.load(relaxed);  // exclusive: C1
+  void revive(unsigned owner, bool was_cancelled) noexcept {
+    auto w = word_.load(relaxed);  // exclusive: C1
     WEFT_ASSERT(state(w) == State::done, "C1");
+    if (was_cancelled) w |= kCancel;
     word_.store(with_owner(with_state(w, State::running), owner),
                 relaxed);  // exclusive: C1
   }

@@ -25,18 +25,21 @@ void Fiber::run_body() noexcept {
   } catch (...) {
     set_exception(std::current_exception());
   }
-  if (has_extras && outcome == Outcome::value) [[unlikely]]
+  if (has_extras) [[unlikely]]
     take_inherited();
 }
 
 void Fiber::take_inherited() noexcept {
   Extras& own = *extras.load(relaxed);  // the fiber's own
   if (own.inherited == Errc{}) return;
+  const auto error = std::exchange(own.inherited, Errc{});
+  auto exception = std::move(own.inherited_exception);
+  if (outcome != Outcome::value) return;  // its own failure says enough
   drop_result();
-  if (own.inherited_exception != nullptr) {
-    set_exception(std::move(own.inherited_exception));
+  if (exception != nullptr) {
+    set_exception(std::move(exception));
   } else {
-    set_error(own.inherited);
+    set_error(error);
   }
 }
 

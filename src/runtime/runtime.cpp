@@ -131,11 +131,11 @@ Result<Runtime> Runtime::start(const Config& config) {
   if (state->scheduler.config().verbose) {
     const auto& resolved = state->scheduler.config();
     std::fprintf(stderr,
-                 "weft: runtime %s: %u workers, stacks of %zu KiB, guard kind "
-                 "%d, global queue %zu\n",
+                 "weft: runtime %s: %u workers, stacks of %zu KiB guarded by "
+                 "%s, global queue of %zu\n",
                  std::string(resolved.name).c_str(), resolved.workers,
                  state->scheduler.stacks.default_size() >> 10,
-                 static_cast<int>(state->scheduler.stacks.guard()),
+                 stack::to_string(state->scheduler.stacks.guard()),
                  resolved.global_queue);
   }
   return Runtime(std::move(state));

@@ -101,17 +101,20 @@ void flush_deferred(Carrier& here) noexcept {
 }
 
 void die_under_lock(const Carrier& here) noexcept {
+  if (here.no_stack) {
+    base::die(
+        __FILE__, __LINE__,
+        "the closure of a fiber for which there was no stack may not wait "
+        "when it is destroyed");
+  }
   for (std::uint32_t i = 0; i < here.lock_depth && i < Carrier::kHeldLocks;
        ++i) {
     std::fprintf(stderr, "weft: holds spin lock %p, locked at %p\n",
                  here.held[i].lock, here.held[i].site);
   }
-  const bool no_lock = here.held[here.lock_depth - 1].lock == nullptr;
   base::die(__FILE__, __LINE__,
-            no_lock ? "the closure of a fiber for which there was no stack may "
-                      "not wait when it is destroyed"
-                    : "PARK-UNDER-LOCK: a fiber may not wait while it holds %u "
-                      "spin lock(s)",
+            "PARK-UNDER-LOCK: a fiber may not wait while it holds %u spin "
+            "lock(s)",
             here.lock_depth);
 }
 

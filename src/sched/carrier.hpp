@@ -32,6 +32,7 @@ struct Carrier {
   Fiber* current = nullptr;  // the fiber running here, or the thread's proxy
   Worker* worker = nullptr;  // nullptr on a plain thread
   std::uint32_t lock_depth = 0;
+  bool no_stack = false;      // destroys a closure that no stack was found for
   Fiber* deferred = nullptr;  // owned fibers, linked by next, newest first
   static constexpr std::uint32_t kHeldLocks = 8;
   HeldLock held[kHeldLocks] = {};  // the innermost ones, for the report

@@ -60,11 +60,15 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   fresh.skip_body = started == fiber::Started::run_cancelled;
   if (stack == nullptr) [[unlikely]] {
     Fiber* const before = std::exchange(current, &fresh);  // for destructors
-    ++lock_depth;  // which run on a stack that is not theirs: they may not wait
+    no_stack = true;  // they run on one that is not theirs: they may not wait
+    ++lock_depth;
     fresh.body->drop_closure(fresh.storage.bytes);
+    if (fresh.has_extras) fresh.drop_locals();
     --lock_depth;
+    no_stack = false;
     if (deferred != nullptr) flush_deferred(*this);
-    fresh.set_error(Error::out_of(Resource::stacks));
+    fresh.set_error(fresh.skip_body ? Error(Errc::cancelled)
+                                    : Error::out_of(Resource::stacks));
     report_failure(fresh);
     (void)finish(fresh);
     current = before;
@@ -207,6 +211,15 @@ inline stack::Stack* Worker::take_stack_of(Fiber& ended) noexcept {
   return stack;
 }
 
+// After a body: the worker it has come to, ready for the next one.
+inline Worker& Worker::settle_end(Fiber& self) noexcept {
+  if (self.needs_care()) wind_up(self);
+  Worker& here = this_worker();
+  check_unlocked(here);
+  context::change_controls(context::current_controls(), here.controls_);
+  return here;
+}
+
 // Every leased stack starts here, and runs fresh fibers one after the other
 // as long as there are any.
 void Worker::fiber_main(void* /*unused*/) noexcept {
@@ -215,10 +228,8 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
   for (;;) {
     Fiber* self = here->current;
     self->run_body();
-    if (self->needs_care()) wind_up(*self);
-    here = &this_worker();  // the body may have moved
-    check_unlocked(*here);
-    context::change_controls(context::current_controls(), here->controls_);
+    here = &settle_end(*self);
+    const bool cancelled = self->word.cancelled();
     stack::Stack* const mine = here->take_stack_of(*self);
     if (!here->finish(*self)) [[unlikely]] {
       // The handle was dropped meanwhile: so this fiber destroys its result,
@@ -226,9 +237,8 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
       self->stack = mine;
       mine->owner = self;
       self->join.drop_unstarted();
-      self->word.revive(here->id());
-      wind_up(*self);
-      here = &this_worker();
+      self->word.revive(here->id(), cancelled);
+      here = &settle_end(*self);
       (void)here->take_stack_of(*self);
       (void)here->finish(*self);
     }

@@ -35,7 +35,14 @@ void Worker::wind_up(Fiber& self) noexcept {
     report_failure(self);
   if (self.owns_result() && self.join.is_dropped()) [[unlikely]]
     self.drop_result();  // nobody will come for it
-  if (self.has_extras) self.drop_locals();
+  if (!self.has_extras) return;
+  self.drop_locals();
+  // Destructors may have left failures behind, too late for the outcome.
+  auto& extras = *self.extras.load(relaxed);  // the fiber's own
+  if (!(extras.inherited == Errc{})) {
+    self.family->fail(std::exchange(extras.inherited, Errc{}),
+                      std::move(extras.inherited_exception));
+  }
 }
 
 // The stack is no longer the fiber's (J3). False: nobody holds the handle any
@@ -107,7 +114,7 @@ void Worker::count_as_dispatch() noexcept {
     --until_fair_;
     return;
   }
-  if (!fair_due_ && nobody_waits() && ++looks_at_oldest_ < kLooksUntilOverdue &&
+  if (!fair_due_ && nobody_waits() && !oldest_is_overdue() &&
       (queues.timers.next_deadline() == time::kNever ||
        queues.timers.next_deadline() > time::now())) {
     until_fair_ = kFairInterval;
@@ -153,9 +160,10 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
   Fiber* const taken = pop_newest();
   if (taken == nullptr) return false;
   // The next child's word and closure: its body is a call away.
-  const auto* const after = queues.recent.newest_hint();
-  __builtin_prefetch(&after->word);
-  __builtin_prefetch(&after->storage);
+  if (const auto* const after = queues.recent.newest_hint()) {
+    __builtin_prefetch(&after->word);
+    __builtin_prefetch(&after->storage);
+  }
   if (taken->word.state_now() != fiber::State::fresh ||
       taken->family != &family || !can_host(joiner, *taken)) {
     put_back(*taken);

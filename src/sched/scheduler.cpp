@@ -335,18 +335,23 @@ void Scheduler::dump(std::FILE* out) const noexcept {
                live(), idle.searching(), idle.sleeping(), global.size_hint());
   for (const auto& worker : workers) {
     const auto& q = worker->queues;
+    char deadline[24] = "none";
+    if (const auto next = q.timers.next_deadline(); next != time::kNever) {
+      std::snprintf(deadline, sizeof deadline, "in %lld us",
+                    static_cast<long long>((next - time::now()) / 1000));
+    }
     std::fprintf(
         out,
         "  worker %u: wake word %u, recent %zu, deque %zu, turns %zu, "
         "inbox %zu, "
         "pinned %s, heartbeat %llu, dispatched %llu, next deadline "
-        "%lld\n",
+        "%s\n",
         worker->index(), static_cast<unsigned>(worker->wake.load(relaxed)),
         q.recent.size_hint(), q.deque.size_hint(), q.turns.size_hint(),
         q.inbox.size_hint(), q.pinned.is_empty() ? "none" : "some",
         static_cast<unsigned long long>(worker->heartbeat()),
         static_cast<unsigned long long>(worker->counters.dispatched.get()),
-        static_cast<long long>(q.timers.next_deadline()));
+        deadline);
   }
 }
 

@@ -109,13 +109,19 @@ Fiber* Worker::look_fairly() noexcept {
   fair_due_ = false;
   until_fair_ = kFairInterval;
   push_next_up();
-  if (watch_timers() != 0) {
+  // Whom timers woke runs first, but not twice in a row: a deadline at each
+  // look would else starve all that is below. Then the next look comes at once.
+  if (watch_timers() != 0) woken_wait_ = true;
+  if (woken_wait_ && !woken_ran_) {
+    woken_wait_ = false;
+    woken_ran_ = true;
     if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   }
+  woken_ran_ = false;
+  if (woken_wait_) until_fair_ = 2;
   if (Fiber* fiber = take_overdue()) return ready(fiber, nullptr);
-  if (Fiber* fiber = watch_inbox()) return ready(fiber, nullptr);
   // Another place first each time: none can starve the others.
-  constexpr unsigned kPlaces = 4;
+  constexpr unsigned kPlaces = 5;
   for (unsigned i = 0; i < kPlaces; ++i) {
     Fiber* fiber = nullptr;
     switch (fair_place_++ % kPlaces) {
@@ -131,24 +137,33 @@ Fiber* Worker::look_fairly() noexcept {
       case 3:
         if (Fiber* turn = queues.turns.pop_front()) return turn;
         break;
+      case 4:
+        fiber = watch_inbox();
+        break;
     }
     if (fiber != nullptr) return ready(fiber, nullptr);
   }
   return nullptr;
 }
 
-// The oldest of its own, if that has been the oldest for many looks: newer ones
-// would outrun it for ever. Not sooner: of a tree of fibers it is the largest
-// part that has not begun, and with every one begun another stack is in use.
-// Every other time those that yielded come first. Looks, not time: one worker
-// runs the same program in the same order each time.
-Fiber* Worker::take_overdue() noexcept {
+// Has the oldest of its own queue been there for too long? One that was woken
+// for two looks. One that has not begun may wait for many: of a tree
+// of fibers it is the largest part, and with every one begun another stack is
+// in use. Looks, not time: one worker runs the same program in the same order
+// each time.
+bool Worker::oldest_is_overdue() noexcept {
   const Fiber* oldest = queues.deque.peek_oldest();
   if (oldest == nullptr) oldest = queues.recent.peek_front();
   if (std::exchange(oldest_, oldest) != oldest) looks_at_oldest_ = 0;
-  if (oldest == nullptr || ++looks_at_oldest_ < kLooksUntilOverdue) {
-    return nullptr;
-  }
+  if (oldest == nullptr) return false;
+  const bool begun = oldest->word.state_now() == fiber::State::queued;
+  return ++looks_at_oldest_ >= (begun ? 2 : kLooksUntilOverdue);
+}
+
+// Newer ones would outrun it for ever. Every other time those that yielded come
+// first.
+Fiber* Worker::take_overdue() noexcept {
+  if (!oldest_is_overdue()) return nullptr;
   looks_at_oldest_ = 0;
   if (++overdue_ % 2 == 0 && queues.turns.size_hint() != 0) return nullptr;
   Fiber* const taken = queues.deque.steal().task;

@@ -52,7 +52,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   static constexpr std::size_t kInboxSlots = 256;
 #endif
   static constexpr unsigned kFairInterval = 61;  // dispatches between looks
-  static constexpr unsigned kLooksUntilOverdue = 64;  // see take_overdue()
+  static constexpr unsigned kLooksUntilOverdue = 64;  // see oldest_is_overdue()
 
   Worker(Scheduler& scheduler, unsigned index);
   Worker(const Worker&) = delete;
@@ -137,6 +137,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
   unsigned watch_timers() noexcept;
+  bool oldest_is_overdue() noexcept;
   Fiber* take_overdue() noexcept;
   Fiber* watch_inbox() noexcept;
   void watch_own_deadline() noexcept;
@@ -186,6 +187,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // The end of a fiber.
   static void report_failure(Fiber& fiber) noexcept;
   static void wind_up(Fiber& self) noexcept;
+  static Worker& settle_end(Fiber& self) noexcept;
   stack::Stack* take_stack_of(Fiber& ended) noexcept;
   bool finish(Fiber& fiber) noexcept;
   void settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept;
@@ -214,6 +216,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned overdue_ = 0;           // how often one was
   unsigned fair_place_ = 0;        // where the next fair look begins
   bool fair_due_ = false;
+  bool woken_wait_ = false;  // timers woke some at a look that took another
+  bool woken_ran_ = false;   // the last look took one of those
   bool searching_ = false;
   bool poll_all_ = false;         // look at every heap next time
   bool watched_for_all_ = false;  // slept for the earliest deadline of all

@@ -1,4 +1,6 @@
+#include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "base/check.hpp"
@@ -34,6 +36,22 @@ Core& core_in(std::byte* state) noexcept {
 }
 const Core& core_in(const std::byte* state) noexcept {
   return *std::launder(reinterpret_cast<const Core*>(state));
+}
+// As Config has it.
+bool valid_stack(StackSize size) noexcept {
+  return size >= StackSize::small &&
+         stack::StackPool::valid_size(static_cast<std::size_t>(size));
+}
+// What a person would want to read of it.
+std::string text_of(const fiber::FirstFailure& failure) noexcept {
+  if (failure.exception == nullptr) return failure.error.message();
+  try {
+    std::rethrow_exception(failure.exception);
+  } catch (const std::exception& exception) {
+    return std::string("uncaught exception: ") + exception.what();
+  } catch (...) {
+    return "uncaught exception of unknown type";
+  }
 }
 Fiber* fiber_of(detail::Frame* frame) noexcept {
   return reinterpret_cast<Fiber*>(frame);
@@ -73,11 +91,11 @@ Nursery::~Nursery() {
     WEFT_CHECK(!self.proxy,
                "a nursery on a plain thread was destroyed with a failure that "
                "join() has not reported: %s",
-               failure.error.message().c_str());
+               text_of(failure).c_str());
     WEFT_CHECK(self.inherit_failure(failure.error, failure.exception),
                "no memory to keep the failure of a nursery that was not "
                "joined: %s",
-               failure.error.message().c_str());
+               text_of(failure).c_str());
   }
   core.~Core();
 }
@@ -88,8 +106,7 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options) noexcept {
     return {.refused = Errc::closed};
   }
   if (options != nullptr && options->stack_size != StackSize::automatic &&
-      !stack::StackPool::valid_size(
-          static_cast<std::size_t>(options->stack_size))) {
+      !valid_stack(options->stack_size)) {
     return {.refused = Errc::invalid};
   }
   Fiber* frame = core.scheduler.new_frame();

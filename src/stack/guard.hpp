@@ -19,6 +19,12 @@ enum class GuardKind : std::uint8_t {
   canary,     // does not trap: whoever switches away asks canary_intact()
 };
 
+constexpr const char* to_string(GuardKind kind) noexcept {
+  constexpr const char* kNames[] = {"automatic", "madvise", "mprotect",
+                                    "canary"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 // Any thread. Asks the kernel once.
 bool madvise_guards_work() noexcept;
 

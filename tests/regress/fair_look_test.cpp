@@ -63,6 +63,44 @@ TEST_F(FairLookTest, JoinsInPlaceStarveNobody) {
       [](Nursery& nursery) { EXPECT_TRUE(nursery.spawn([] {}).join()); });
 }
 
+// Fibers that wake each other and a deadline at every look: those who yielded
+// and those from outside come as well.
+TEST_F(FairLookTest, ADeadlineAtEveryLookStarvesNobody) {
+  std::atomic<bool> stop{false};
+  std::atomic<bool> yielded{false};
+  std::atomic<bool> came{false};
+  Runtime runtime = start(1);
+  const auto spin = [] {
+    const auto until = Clock::now() + 10us;
+    while (Clock::now() < until) {
+    }
+  };
+  std::thread outsider;
+  EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+    nursery.spawn([&] {
+      while (!stop) EXPECT_TRUE(this_fiber::sleep_for(100us));
+    });
+    for (int i = 0; i < 2; ++i) {
+      nursery.spawn([&](Nursery& own) {
+        while (!stop) {  // parks, and is woken by the child's end
+          EXPECT_TRUE(own.spawn(spin).join(Deadline::after(1h)));
+        }
+      });
+    }
+    nursery.spawn([&] {
+      this_fiber::yield();
+      yielded = true;
+    });
+    outsider = std::thread([&] {
+      EXPECT_TRUE(runtime.run([&] { came = true; }));
+      while (!yielded) std::this_thread::yield();
+      stop = true;
+    });
+  }));
+  outsider.join();
+  EXPECT_TRUE(came);
+}
+
 TEST_F(FairLookTest, SleepsOfNoTimeStarveNobody) {
   expect_others_run_besides(
       [](Nursery&) { EXPECT_TRUE(this_fiber::sleep_for(0ns)); });

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stress/scale.hpp"
+#include "support/gate.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
 
@@ -99,6 +100,56 @@ TEST_P(WaitingDestructorTest, OfAClosureThatIsCancelledBeforeItStarts) {
     }
     EXPECT_TRUE(nursery.join());
     EXPECT_EQ(destroyed, 50);
+  });
+}
+
+// A local's destructor waits until the handle is dropped: then the result goes
+// last of all, by a fiber that had ended already.
+TEST_P(WaitingDestructorTest, OfAResultDroppedAtTheLastMoment) {
+  static test::Gate* gate = nullptr;
+  struct Local {
+    bool armed = false;
+    ~Local() {
+      if (!armed) return;
+      EXPECT_TRUE(gate->pass());
+    }
+  };
+  static const FiberLocal<Local> local;
+  for (int round = 0; round < 20; ++round) {
+    test::Gate both;
+    gate = &both;
+    destroyed = 0;
+    in_fiber([&] {
+      Nursery nursery;
+      {
+        auto task = nursery.spawn([] {
+          local->armed = true;
+          return WaitsAtTheEnd();
+        });
+        while (both.waiting() == 0) this_fiber::yield();
+      }
+      both.open();
+      EXPECT_TRUE(nursery.join());
+      EXPECT_EQ(destroyed, 1);
+    });
+  }
+}
+
+// A nursery in such a destructor fails, and nobody joins it.
+TEST_P(WaitingDestructorTest, TellsTheNurseryWhatFailsInIt) {
+  struct Fails {
+    bool armed = false;
+    ~Fails() {
+      if (!armed) return;
+      Nursery inner;
+      inner.spawn([]() -> Status { return Error::user(9); });
+    }
+  };
+  static const FiberLocal<Fails> local;
+  in_fiber([&] {
+    Nursery nursery;
+    nursery.spawn([] { local->armed = true; });
+    EXPECT_EQ(nursery.join().error(), Error::user(9));
   });
 }
 

@@ -308,16 +308,28 @@ TEST_F(NurseryLimitsTest, RefusesStackSizesOutOfRange) {
   Runtime runtime = start(1);
   ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
     for (const auto size :
-         {std::size_t{1} << 40, (std::size_t{1} << 30) + 1, ~std::size_t{0}}) {
+         {std::size_t{1}, (std::size_t{8} << 10) - 1, std::size_t{1} << 40,
+          (std::size_t{1} << 30) + 1, ~std::size_t{0}}) {
       const SpawnOptions options{.stack_size = StackSize(size)};
       EXPECT_EQ(nursery.try_spawn(options, [] {}).error(), Errc::invalid);
     }
-    for (const auto size : {StackSize::automatic, StackSize::small,
-                            StackSize::large, StackSize(1), StackSize(12345)}) {
+    for (const auto size :
+         {StackSize::automatic, StackSize::small, StackSize::large,
+          StackSize(8192), StackSize(12345)}) {
       auto child =
           nursery.spawn(SpawnOptions{.stack_size = size}, [] { return 1; });
       EXPECT_EQ(child.join().value(), 1);
     }
+  }));
+}
+
+TEST_F(NurseryLimitsTest, TriesToSpawnWithoutOptions) {
+  Runtime runtime = start(Config{.workers = 1, .max_fibers = 2});
+  ASSERT_TRUE(runtime.run([](Nursery& nursery) {
+    auto first = nursery.try_spawn([](int x) { return x; }, 7);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(nursery.try_spawn([] {}).error(), Errc::exhausted);
+    EXPECT_EQ(first->join().value(), 7);
   }));
 }
 
