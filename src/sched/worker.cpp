@@ -87,8 +87,10 @@ Fiber* Worker::next() noexcept {
 
 // What is at hand: own queues and the global one.
 Fiber* Worker::look() noexcept {
-  if (fair_due_ || poll_all_) [[unlikely]] {
+  if (fair_due_) [[unlikely]] {
     if (Fiber* fiber = look_fairly()) return fiber;
+  } else if (poll_all_) {
+    (void)watch_timers();  // after a sleep, which counts as no look
   }
   if (Fiber* fiber = take_next_up(nullptr)) return fiber;
   if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
