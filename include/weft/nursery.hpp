@@ -100,9 +100,11 @@ class Nursery {
   }
 
   template <typename F, typename... Args>
-  requires(!std::is_same_v<std::remove_cvref_t<F>,
-                           SpawnOptions>) auto try_spawn(F&& f, Args&&... args)
-      -> Result<Task<typename detail::BodyOf<F, Args...>::type>> {
+  requires(
+      !std::is_same_v<
+          std::remove_cvref_t<F>,
+          SpawnOptions>) auto try_spawn(F&& f,
+                                        Args&&... args) {  // -> Result<Task<T>>
     return try_spawn(SpawnOptions{}, std::forward<F>(f),
                      std::forward<Args>(args)...);
   }

@@ -32,6 +32,11 @@ std::atomic<bool> refuse_arrays{false};
   std::free(memory);
 }
 
+[[gnu::noinline]] void* operator new(std::size_t size,
+                                     const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size != 0 ? size : 1);
+}
 // What weft asks for where it can do without.
 [[gnu::noinline]] void* operator new[](std::size_t size,
                                        const std::nothrow_t&) noexcept {
