@@ -49,6 +49,7 @@ void Worker::spill() noexcept {
   const auto count = queues.recent.pop_oldest(batch, kBatch);
   if (queues.deque.push_batch(batch, count)) return;
   for (std::size_t i = 0; i < count; ++i) scheduler_.global.push(batch[i]);
+  scheduler_.notify();  // S1: anybody may take these, stealing or not
 }
 
 Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {

@@ -47,7 +47,8 @@ double memory_held() {
 TEST_F(MillionTest, ParkedFibersHoldLittleMoreThanAPageEach) {
   constexpr double kNeeded = 1.2 * kMostPerFiber * kFibers;
   if (bytes_of("/proc/meminfo", "MemAvailable:") < kNeeded) {
-    GTEST_SKIP() << "this needs " << kNeeded / (1 << 30) << " GiB";
+    GTEST_SKIP() << "a million fibers need " << kNeeded / (1 << 30)
+                 << " GiB, which are not free here";
   }
   Runtime runtime = start(0u);
   Gate gate;

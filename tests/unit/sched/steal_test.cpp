@@ -139,6 +139,24 @@ TEST_F(StealTest, StealsNothingIfToldSo) {
   EXPECT_EQ(total(stats, &WorkerStats::steal_failures), 0u);
 }
 
+// What overflows into the queue of all is anybody's, and whoever sleeps hears
+// of it while the spawner sits in its fiber.
+TEST_F(StealTest, SharesAnOverflowEvenIfNothingIsStolen) {
+  constexpr auto kMany = Worker::kRecentSlots + Worker::kDequeSlots + 100;
+  Runtime runtime = start(Config{.workers = 2, .steal = false});
+  std::atomic<std::size_t> ran{0};
+  const auto sleeps = [&](std::size_t worker) {
+    return runtime.ref().stats().workers[worker].sleeps;
+  };
+  while (sleeps(0) == 0 || sleeps(1) == 0) std::this_thread::yield();
+  ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
+    for (std::size_t i = 0; i < kMany; ++i) nursery.spawn([&] { ++ran; });
+    hold_worker_until([&] { return ran != 0; });
+  }));
+  EXPECT_EQ(ran, kMany);
+  expect_empty(runtime);
+}
+
 // R-RUNQ-14
 TEST_F(StealTest, WorksWithEveryChoiceOfVictims) {
   for (const auto victim :
