@@ -32,6 +32,8 @@ ALLOWED = {
     "weft::fiber::(anonymous namespace)::taken",
     # What the process may use, and how much of it is used.
     "weft::stack::(anonymous namespace)::mprotect_guards",
+    # The checker of a thread that runs a model; the model build only.
+    "weft::base::(anonymous namespace)::current_seam",
     # Asked of the system once.
     "weft::base::membarrier_registered",
     "weft::base::(anonymous namespace)::registered()::done",

@@ -22,6 +22,10 @@ def jobs(root):
     for path in lint.files(root, ["src"], (".hpp", ".h")):
         name = path.relative_to(root / "src")
         yield path, name, ["-x", "c++", "-std=c++20"], ["include", "src"]
+    for path in lint.files(root, ["models"], (".hpp", ".h")):
+        name = path.relative_to(root / "models")
+        yield (path, name, ["-DWEFT_MODEL", "-x", "c++", "-std=c++20"],
+               ["include", "src", "models"])
 
 
 def compile_alone(root, path, name, language, folders):

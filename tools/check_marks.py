@@ -8,8 +8,10 @@ import re
 
 import lint
 
-FOLDERS = ["src", "include", "tests", "bench", "examples", "tools", "cmake"]
-SHORT = ("src/", "include/", "tests/", "bench/", "examples/", "tools/")
+FOLDERS = ["src", "include", "tests", "models", "bench", "examples", "tools",
+           "cmake"]
+SHORT = ("src/", "include/", "tests/", "models/", "bench/", "examples/",
+         "tools/")
 SUFFIXES = lint.CODE + (".py", ".sh", ".cmake", ".txt", ".in")
 LIMIT = 400
 COLUMNS = 80

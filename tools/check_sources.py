@@ -8,6 +8,7 @@ import lint
 LISTS = {
     ".": ["src"],
     "tests": ["tests/unit", "tests/stress", "tests/regress", "tests/support"],
+    "models": ["models"],
     "bench": ["bench"],
     "examples": ["examples"],
 }

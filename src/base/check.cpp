@@ -21,6 +21,9 @@ void die(const char* file, int line, const char* format, ...) noexcept {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+#if defined(WEFT_MODEL)
+  if (auto* seam = model_seam()) seam->fail(file, line, text);
+#endif
   std::fprintf(stderr, "weft: %s (%s:%d)\n", text, file, line);
   // Taken, not read: a failure inside the dump must not dump again.
   if (auto dump = crash_dump.exchange(nullptr, seq_cst)) dump();

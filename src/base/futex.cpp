@@ -9,6 +9,11 @@ namespace weft::base {
 
 void futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::int64_t until) noexcept {
+#if defined(WEFT_MODEL)
+  if (auto* seam = model_seam()) {
+    return seam->futex_wait(word.word(), expected, until != kForever);
+  }
+#endif
   constexpr std::int64_t kSecond = 1'000'000'000;
   timespec limit{};
   if (until < 0) until = 0;  // long past: the kernel refuses negative times
@@ -20,6 +25,9 @@ void futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 void futex_wake(Atomic<std::uint32_t>& word, int count) noexcept {
+#if defined(WEFT_MODEL)
+  if (auto* seam = model_seam()) return seam->futex_wake(word.word(), count);
+#endif
   ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 

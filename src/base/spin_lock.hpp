@@ -4,8 +4,6 @@
 //   [lock]  unlock() -> lock(), try_lock(): all that was done under the lock.
 #pragma once
 
-#include <sched.h>
-
 #include "base/atomic.hpp"
 
 namespace weft::base {
@@ -19,7 +17,7 @@ class SpinLock {
         if (++round < kSpins) {
           pause();
         } else {
-          ::sched_yield();  // the holder may have lost its CPU
+          yield_cpu();  // the holder may have lost its CPU
         }
       }
     }

@@ -28,7 +28,7 @@ constexpr Step kLegal[] = {
 };
 
 // Diagnostic counters: relaxed, never used for a decision.
-std::array<Atomic<std::uint64_t>, kLogicalStates * kLogicalStates> taken;
+std::array<Tally<std::uint64_t>, kLogicalStates * kLogicalStates> taken;
 
 std::size_t cell(Logical from, Logical to) noexcept {
   return static_cast<std::size_t>(from) * kLogicalStates +

@@ -26,8 +26,6 @@
 //            writes that it is, heavy_barrier(), then size_hint().
 #pragma once
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -205,7 +203,7 @@ class PrivateQueue {
         if (i < kPatience) {
           pause();
         } else {
-          ::sched_yield();
+          yield_cpu();
         }
       }
       base::light_store(busy_, true);  // [enter]
@@ -225,11 +223,11 @@ class PrivateQueue {
   }
 
   Atomic<bool> busy_{false};
-  std::uint32_t head_ = 0;         // T1
-  std::uint32_t tail_ = 0;         // T1
+  Plain<std::uint32_t> head_ = 0;  // T1
+  Plain<std::uint32_t> tail_ = 0;  // T1
   Atomic<std::uint32_t> size_{0};  // T2
   alignas(kCacheLine) Atomic<bool> raided_{false};
-  alignas(kCacheLine) std::array<T*, Capacity> slots_{};  // T1
+  alignas(kCacheLine) std::array<Plain<T*>, Capacity> slots_{};  // T1
 };
 
 }  // namespace weft::queue

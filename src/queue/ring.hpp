@@ -120,7 +120,7 @@ class Ring {
 
   struct Slot {
     Atomic<std::size_t> sequence;
-    T* item;
+    Plain<T*> item;
   };
 
   bool reserve(std::size_t& position) noexcept {

@@ -3,8 +3,6 @@
 // Edges
 //   [lock]  unlock() -> lock(), try_lock(): all that was done under the lock.
 
-#include <sched.h>
-
 #include <new>
 
 #include "base/atomic.hpp"
@@ -52,7 +50,7 @@ void SpinLock::lock() noexcept {
       if (++round < kSpins) {
         pause();
       } else {
-        ::sched_yield();  // the holder may have lost its CPU
+        yield_cpu();  // the holder may have lost its CPU
       }
     }
   }

@@ -1,0 +1,76 @@
+#include "checker/mutation.hpp"
+
+#include <fstream>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace weft::model {
+
+namespace {
+
+const std::vector<std::string>& lines_of(const std::string& file) {
+  static std::map<std::string, std::vector<std::string>> known;
+  const auto [found, added] = known.try_emplace(file);
+  if (added) {
+    std::ifstream stream(file);
+    for (std::string line; std::getline(stream, line);) {
+      found->second.push_back(line.substr(0, line.find("//")));
+    }
+  }
+  return found->second;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+bool is_whole(const std::string& text) {
+  return text.empty() || text.back() == ';' || text.back() == '{' ||
+         text.back() == '}';
+}
+
+}  // namespace
+
+std::string statement_at(const char* file, unsigned line) {
+  constexpr unsigned kMost = 3;
+  const auto& lines = lines_of(file);
+  if (line == 0 || line > lines.size()) return {};
+  std::string result = trimmed(lines[line - 1]);
+  for (unsigned i = line; i < lines.size() && i < line + kMost; ++i) {
+    if (is_whole(result)) break;
+    result += " " + trimmed(lines[i]);
+  }
+  return result;
+}
+
+bool applies(const Mutation& mutation, const std::source_location& site) {
+  if (!std::string_view(site.file_name()).ends_with(mutation.file)) {
+    return false;
+  }
+  const std::string_view function = site.function_name();
+  if (function.find(mutation.function) == std::string_view::npos) return false;
+  const auto statement = statement_at(site.file_name(), site.line());
+  return statement.find(mutation.text) != std::string::npos;
+}
+
+const char* to_string(std::memory_order order) noexcept {
+  switch (order) {
+    case std::memory_order_relaxed:
+      return "relaxed";
+    case std::memory_order_consume:
+    case std::memory_order_acquire:
+      return "acquire";
+    case std::memory_order_release:
+      return "release";
+    case std::memory_order_acq_rel:
+      return "acq_rel";
+    case std::memory_order_seq_cst:
+      return "seq_cst";
+  }
+  return "?";
+}
+
+}  // namespace weft::model

@@ -1,0 +1,37 @@
+// mutation.hpp: a weaker order at one place of the code under test.
+//
+// The checker knows where each operation stands in the source, so no header
+// needs a mark: a mutation names the file and a piece of the statement's text.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+#include <string>
+
+namespace weft::model {
+
+enum class Effect : std::uint8_t {
+  weaken,          // the order
+  weaken_failure,  // the order of a compare-exchange that fails
+  skip,            // the store does not happen
+};
+
+struct Mutation {
+  const char* name;
+  const char* file;      // the end of its path
+  const char* function;  // part of its name
+  const char* text;      // in the statement, which may have three lines more
+  std::memory_order weaker = std::memory_order_relaxed;
+  Effect effect = Effect::weaken;
+};
+
+bool applies(const Mutation& mutation, const std::source_location& site);
+
+// The statement there, without its comment and in one line; empty if the file
+// cannot be read.
+std::string statement_at(const char* file, unsigned line);
+
+const char* to_string(std::memory_order order) noexcept;
+
+}  // namespace weft::model

@@ -1,0 +1,115 @@
+// program.hpp: what a model is made of, and what checking it gives.
+//
+//   const Report report = model::explore({}, [](model::Program& p) {
+//     auto& flag = p.make<Atomic<bool>>("flag", false);
+//     p.thread("setter", [&] { flag.store(true, release); });
+//     p.thread("waiter", [&] { while (!flag.load(acquire)) pause(); });
+//   });
+//
+// The function is called once for each execution. It builds the objects, which
+// live until the execution ends, and names the threads; these run after it
+// returned. All objects that threads share must come from make().
+//
+// A model must be the same each time but for what the threads read: no clocks,
+// no random numbers. An execution that the checker gives up is left where it
+// stands: its threads run no destructors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checker/mutation.hpp"
+
+namespace weft::model {
+
+class Program {
+ public:
+  using Body = std::function<void()>;
+
+  template <typename T, typename... Arguments>
+  T& make(std::string name, Arguments&&... arguments) {
+    auto object = std::make_shared<T>(std::forward<Arguments>(arguments)...);
+    names_.push_back({object.get(), sizeof(T), std::move(name)});
+    objects_.push_back(object);
+    return *object;
+  }
+  void thread(std::string name, Body body) {
+    threads_.push_back({std::move(name), std::move(body)});
+  }
+  // Runs after all threads, and has seen what they did.
+  void finally(Body body) { finally_ = std::move(body); }
+
+ private:
+  friend class Explorer;
+  friend class Printer;
+  struct Thread {
+    std::string name;
+    Body body;
+  };
+  struct Name {
+    const void* address;
+    std::size_t size;
+    std::string text;
+  };
+
+  std::vector<Thread> threads_;
+  Body finally_;
+  std::vector<Name> names_;
+  std::vector<std::shared_ptr<void>> objects_;
+};
+
+struct Options {
+  int max_steps = 1000;              // of one execution
+  std::uint64_t max_executions = 0;  // 0: no limit
+  double max_seconds = 0;            // 0: no limit
+  // How often a thread may be left though it could go on; 0: no limit. With a
+  // limit the search is no proof.
+  int preemptions = 0;
+  int spurious_failures = 0;  // of compare_exchange_weak, in one execution
+  // So many times the same reads in a row are a loop that waits.
+  int repeats = 3;
+  const Mutation* mutation = nullptr;
+  std::string replay = {};  // run this execution only, and print it
+};
+
+enum class Verdict : std::uint8_t {
+  holds,
+  failed,      // expect(), WEFT_ASSERT or WEFT_CHECK
+  race,        // two uses of plain data, unordered
+  deadlock,    // or a lost wake-up: nobody can go on
+  too_long,    // more than max_steps
+  incomplete,  // nothing found within max_executions or max_seconds
+};
+const char* to_string(Verdict verdict) noexcept;
+
+struct Report {
+  Verdict verdict = Verdict::holds;
+  std::uint64_t executions = 0;  // complete ones
+  std::uint64_t dropped = 0;     // found to be the same as others, on the way
+  std::uint64_t steps = 0;       // of the longest execution
+  double seconds = 0;
+  std::string what;           // what went wrong
+  std::string trace;          // how, step by step
+  std::string replay;         // for Options::replay
+  std::uint64_t mutated = 0;  // how often the mutation was applied
+
+  explicit operator bool() const noexcept { return verdict == Verdict::holds; }
+};
+
+// Runs every execution, until one fails.
+Report explore(const Options& options,
+               const std::function<void(Program&)>& build);
+
+// In a model thread or in finally(). Ends the execution if it does not hold.
+void expect(bool holds, const char* what,
+            std::source_location site = std::source_location::current());
+// In a model thread: what comes now is no repetition of what came before.
+void progress();
+
+}  // namespace weft::model

@@ -1,0 +1,230 @@
+// seam.cpp: the explorer as its strands see it. Runs on their stacks.
+#include <algorithm>
+#include <string>
+
+#include "checker/explorer.hpp"
+#include "checker/program.hpp"
+
+namespace weft::model {
+
+void expect(bool holds, const char* what, std::source_location site) {
+  if (holds) return;
+  base::model_seam()->fail(site.file_name(), static_cast<int>(site.line()),
+                           what);
+}
+
+void progress() { static_cast<Explorer*>(base::model_seam())->progress(); }
+
+void Explorer::progress() noexcept {
+  self().history.clear();
+  self().cycle.clear();
+}
+
+std::uint64_t Explorer::post(Pending pending) {
+  Thread& thread = self();
+  thread.pending = pending;
+  thread.strand.leave();
+  return thread.pending.result;
+}
+
+void Explorer::abandon() {
+  for (;;) self().strand.leave();  // nobody comes back
+}
+
+Access Explorer::access_to(base::ModelWord word, Order order, Site site) {
+  return {.thread = current_,
+          .location = graph_.locate(word.address, word.size, word.bits),
+          .order = order,
+          .site = site};
+}
+
+bool Explorer::mutates(const Site& site) {
+  if (options_.mutation == nullptr) return false;
+  const auto key = std::string(site.file_name()) + ":" +
+                   std::to_string(site.line()) + ":" + site.function_name();
+  const auto [found, added] = mutated_sites_.try_emplace(key);
+  if (added) found->second = applies(*options_.mutation, site);
+  if (found->second) ++report_.mutated;
+  return found->second;
+}
+
+void Explorer::created(base::ModelWord word) noexcept {
+  graph_.create(current_, word.address, word.size, word.bits);
+}
+
+std::uint64_t Explorer::load(base::ModelWord word, Order order,
+                             Site site) noexcept {
+  wait_if_repeating(site);
+  Pending pending{.what = What::load, .access = access_to(word, order, site)};
+  if (mutates(site)) pending.access.order = options_.mutation->weaker;
+  return post(pending);
+}
+
+void Explorer::store(base::ModelWord word, std::uint64_t bits, Order order,
+                     Site site) noexcept {
+  Pending pending{.what = What::store,
+                  .access = access_to(word, order, site),
+                  .operand = bits};
+  if (mutates(site)) {
+    if (options_.mutation->effect == Effect::skip) {
+      return note("skips the store", site);
+    }
+    pending.access.order = options_.mutation->weaker;
+  }
+  post(pending);
+  self().history.clear();
+  self().cycle.clear();
+}
+
+std::uint64_t Explorer::change(base::ModelWord word, base::Change what,
+                               std::uint64_t operand, Order order,
+                               Site site) noexcept {
+  Pending pending{.what = What::change,
+                  .access = access_to(word, order, site),
+                  .change = what,
+                  .operand = operand};
+  if (mutates(site)) {
+    pending.skip = options_.mutation->effect == Effect::skip;
+    if (!pending.skip) pending.access.order = options_.mutation->weaker;
+  }
+  return post(pending);
+}
+
+bool Explorer::compare_exchange(base::ModelWord word, std::uint64_t& expected,
+                                std::uint64_t desired, Order success,
+                                Order failure, bool weak, Site site) noexcept {
+  wait_if_repeating(site);
+  Pending pending{.what = What::compare,
+                  .access = access_to(word, success, site),
+                  .failure = failure,
+                  .weak = weak,
+                  .operand = desired,
+                  .expected = expected};
+  if (mutates(site)) {
+    const auto effect = options_.mutation->effect;
+    pending.skip = effect == Effect::skip;
+    if (effect == Effect::weaken) {
+      pending.access.order = options_.mutation->weaker;
+    } else if (effect == Effect::weaken_failure) {
+      pending.failure = options_.mutation->weaker;
+    }
+  }
+  const auto seen = post(pending);
+  if (self().pending.success) return true;
+  expected = seen;
+  return false;
+}
+
+void Explorer::plain(const void* address, bool writes, Site site) noexcept {
+  steps_.push_back({.thread = current_,
+                    .address = address,
+                    .text = writes ? "writes" : "reads",
+                    .site = site});
+  const auto* other =
+      races_.use(address, current_, graph_.clock(current_), writes, site);
+  if (other == nullptr) return;
+  const auto name = [&](int id) {
+    const auto i = static_cast<std::size_t>(id);
+    return i < program_->threads_.size() ? program_->threads_[i].name
+                                         : std::string("finally");
+  };
+  end(Verdict::race, "data race of " + name(other->thread) + " and " +
+                         name(current_) + " on plain data");
+  abandon();
+}
+
+void Explorer::note(const char* text, Site site) {
+  steps_.push_back({.thread = current_, .text = text, .site = site});
+}
+
+void Explorer::pause(Site site) noexcept {
+  auto& history = self().history;
+  if (!history.empty()) wait_for_change(history, site);
+}
+
+// In place of the loop's next round.
+void Explorer::wait_for_change(std::vector<Read> reads, Site site) {
+  Thread& thread = self();
+  if (reads == thread.cycle) {
+    ended_ = dropped_ = true;
+    abandon();
+  }
+  note("waits for a change", site);
+  thread.history.clear();
+  thread.cycle = std::move(reads);
+  post({.what = What::spin});
+  const auto& first = thread.cycle.front();
+  const bool same_word =
+      std::all_of(thread.cycle.begin(), thread.cycle.end(),
+                  [&](auto& read) { return read.location == first.location; });
+  if (same_word) {
+    thread.floor_location = first.location;
+    thread.floor_store = thread.cycle.back().store;
+  }
+}
+
+void Explorer::wait_if_repeating(Site site) {
+  Thread& thread = self();
+  const auto& history = thread.history;
+  if (!thread.cycle.empty() && history.size() == thread.cycle.size()) {
+    if (history == thread.cycle) {
+      ended_ = dropped_ = true;
+      abandon();
+    }
+    thread.cycle.clear();
+  }
+  constexpr std::size_t kLongest = 6;
+  const auto repeats = static_cast<std::size_t>(options_.repeats);
+  for (std::size_t k = 1; k <= kLongest && k * repeats <= history.size(); ++k) {
+    const auto tail = history.end() - static_cast<std::ptrdiff_t>(k);
+    const auto first = history.end() - static_cast<std::ptrdiff_t>(k * repeats);
+    // A sequence equals itself shifted by k: it consists of copies.
+    if (std::equal(first, tail, first + static_cast<std::ptrdiff_t>(k))) {
+      return wait_for_change({tail, history.end()}, site);
+    }
+  }
+}
+
+// The kernel's lock on the word's queue is a word of its own: whoever comes
+// second has seen what the first did before.
+void Explorer::futex_wait(base::ModelWord word, std::uint32_t expected,
+                          bool has_deadline) noexcept {
+  const auto site = Site::current();
+  const base::ModelWord queue{static_cast<const char*>(word.address) + 1, 0, 0};
+  change(queue, base::Change::add, 1, std::memory_order_acq_rel, site);
+  auto& waiting = sleepers_[word.address];
+  const int id = current_;
+  self().woken = false;
+  waiting.push_back(id);
+  const bool same =
+      load(word, std::memory_order_relaxed, site) == std::uint64_t{expected};
+  const bool gives_up = !same || (has_deadline && choices_.choose(2) == 1);
+  if (!gives_up) {
+    note("sleeps", site);
+    post({.what = What::sleep});
+    note("wakes", site);
+  }
+  auto& left = sleepers_[word.address];
+  left.erase(std::remove(left.begin(), left.end(), id), left.end());
+}
+
+void Explorer::futex_wake(base::ModelWord word, int count) noexcept {
+  const base::ModelWord queue{static_cast<const char*>(word.address) + 1, 0, 0};
+  change(queue, base::Change::add, 1, std::memory_order_acq_rel,
+         Site::current());
+  auto& waiting = sleepers_[word.address];
+  for (; count > 0 && !waiting.empty(); --count) {
+    threads_[static_cast<std::size_t>(waiting.front())].woken = true;
+    waiting.erase(waiting.begin());
+  }
+}
+
+void Explorer::fail(const char* file, int line, const char* text) noexcept {
+  std::string where = file;
+  where = where.substr(where.find_last_of('/') + 1);
+  end(Verdict::failed,
+      std::string(text) + " (" + where + ":" + std::to_string(line) + ")");
+  abandon();
+}
+
+}  // namespace weft::model
