@@ -27,6 +27,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/model_seam.hpp"
@@ -145,6 +146,7 @@ class Explorer final : public base::ModelSeam {
   [[noreturn]] void abandon();
   Access access_to(base::ModelWord word, Order order, Site site);
   bool mutates(const Site& site);
+  void use(const Site& site, SiteKind kind, Order order, bool on_failure);
   void wait_for_change(std::vector<Read> reads, Site site);
   void wait_if_repeating(Site site);
   void note(const char* text, Site site);
@@ -155,6 +157,7 @@ class Explorer final : public base::ModelSeam {
   Choices choices_;
   Report report_;
   std::unordered_map<std::string, bool> mutated_sites_;
+  std::unordered_set<std::string> used_sites_;
 
   // of one execution
   Program* program_ = nullptr;

@@ -47,6 +47,10 @@ std::string statement_at(const char* file, unsigned line) {
 }
 
 bool applies(const Mutation& mutation, const std::source_location& site) {
+  if (mutation.line != 0 &&
+      (mutation.line != site.line() || mutation.column != site.column())) {
+    return false;
+  }
   if (!std::string_view(site.file_name()).ends_with(mutation.file)) {
     return false;
   }

@@ -24,6 +24,8 @@ struct Mutation {
   const char* text;      // in the statement, which may have three lines more
   std::memory_order weaker = std::memory_order_relaxed;
   Effect effect = Effect::weaken;
+  unsigned line = 0;  // if not 0, only there
+  unsigned column = 0;
 };
 
 bool applies(const Mutation& mutation, const std::source_location& site);

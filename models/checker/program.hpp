@@ -64,6 +64,15 @@ class Program {
   std::vector<std::shared_ptr<void>> objects_;
 };
 
+// Where a program used an atomic.
+enum class SiteKind : std::uint8_t { load, store, change };
+struct UsedSite {
+  std::source_location site;
+  SiteKind kind = SiteKind::load;
+  std::memory_order order = std::memory_order_seq_cst;
+  bool on_failure = false;  // the second order of a compare-exchange
+};
+
 struct Options {
   int max_steps = 1000;              // of one execution
   std::uint64_t max_executions = 0;  // 0: no limit
@@ -75,6 +84,7 @@ struct Options {
   // So many times the same reads in a row are a loop that waits.
   int repeats = 3;
   const Mutation* mutation = nullptr;
+  bool collect_sites = false;
   std::string replay = {};  // run this execution only, and print it
 };
 
@@ -94,10 +104,11 @@ struct Report {
   std::uint64_t dropped = 0;     // found to be the same as others, on the way
   std::uint64_t steps = 0;       // of the longest execution
   double seconds = 0;
-  std::string what;           // what went wrong
-  std::string trace;          // how, step by step
-  std::string replay;         // for Options::replay
-  std::uint64_t mutated = 0;  // how often the mutation was applied
+  std::string what;             // what went wrong
+  std::string trace;            // how, step by step
+  std::string replay;           // for Options::replay
+  std::uint64_t mutated = 0;    // how often the mutation was applied
+  std::vector<UsedSite> sites;  // if asked for
 
   explicit operator bool() const noexcept { return verdict == Verdict::holds; }
 };

@@ -7,6 +7,15 @@
 
 namespace weft::model {
 
+namespace {
+
+std::string key_of(const Site& site) {
+  return std::string(site.file_name()) + ":" + std::to_string(site.line()) +
+         ":" + std::to_string(site.column());
+}
+
+}  // namespace
+
 void expect(bool holds, const char* what, std::source_location site) {
   if (holds) return;
   base::model_seam()->fail(site.file_name(), static_cast<int>(site.line()),
@@ -40,12 +49,19 @@ Access Explorer::access_to(base::ModelWord word, Order order, Site site) {
 
 bool Explorer::mutates(const Site& site) {
   if (options_.mutation == nullptr) return false;
-  const auto key = std::string(site.file_name()) + ":" +
-                   std::to_string(site.line()) + ":" + site.function_name();
-  const auto [found, added] = mutated_sites_.try_emplace(key);
+  const auto [found, added] = mutated_sites_.try_emplace(key_of(site));
   if (added) found->second = applies(*options_.mutation, site);
   if (found->second) ++report_.mutated;
   return found->second;
+}
+
+void Explorer::use(const Site& site, SiteKind kind, Order order,
+                   bool on_failure) {
+  if (!options_.collect_sites) return;
+  const auto key = key_of(site) + (on_failure ? "!" : "");
+  if (used_sites_.insert(key).second) {
+    report_.sites.push_back({site, kind, order, on_failure});
+  }
 }
 
 void Explorer::created(base::ModelWord word) noexcept {
@@ -56,6 +72,7 @@ std::uint64_t Explorer::load(base::ModelWord word, Order order,
                              Site site) noexcept {
   wait_if_repeating(site);
   Pending pending{.what = What::load, .access = access_to(word, order, site)};
+  use(site, SiteKind::load, order, false);
   if (mutates(site)) pending.access.order = options_.mutation->weaker;
   return post(pending);
 }
@@ -65,6 +82,7 @@ void Explorer::store(base::ModelWord word, std::uint64_t bits, Order order,
   Pending pending{.what = What::store,
                   .access = access_to(word, order, site),
                   .operand = bits};
+  use(site, SiteKind::store, order, false);
   if (mutates(site)) {
     if (options_.mutation->effect == Effect::skip) {
       return note("skips the store", site);
@@ -83,6 +101,7 @@ std::uint64_t Explorer::change(base::ModelWord word, base::Change what,
                   .access = access_to(word, order, site),
                   .change = what,
                   .operand = operand};
+  use(site, SiteKind::change, order, false);
   if (mutates(site)) {
     pending.skip = options_.mutation->effect == Effect::skip;
     if (!pending.skip) pending.access.order = options_.mutation->weaker;
@@ -100,6 +119,8 @@ bool Explorer::compare_exchange(base::ModelWord word, std::uint64_t& expected,
                   .weak = weak,
                   .operand = desired,
                   .expected = expected};
+  use(site, SiteKind::change, success, false);
+  use(site, SiteKind::load, failure, true);
   if (mutates(site)) {
     const auto effect = options_.mutation->effect;
     pending.skip = effect == Effect::skip;

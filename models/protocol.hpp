@@ -1,0 +1,60 @@
+// protocol.hpp: a protocol of weft, the programs that show it, and the
+// mutations that at least one of them must catch.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/atomic.hpp"
+#include "checker/program.hpp"
+
+namespace weft::model {
+
+struct Scenario {
+  std::string name;
+  std::function<void(Program&)> build;
+  Options options = {};
+};
+
+struct Protocol {
+  std::string name;
+  std::vector<const char*> files;  // whose orders it is about
+  std::vector<Scenario> scenarios;
+  std::vector<Mutation> mutations;
+};
+
+Protocol work_deque();
+Protocol ring();
+Protocol private_queue();
+Protocol join_word();
+Protocol control_word();
+
+// Something to hand over: who gets it sees what was written before.
+struct Item {
+  Plain<int> content = 0;
+  Item* next = nullptr;
+};
+
+// What each thread got; every thread has its own row. Asked in finally().
+template <typename T, std::size_t Threads = 4, std::size_t Each = 8>
+class Loot {
+ public:
+  void add(std::size_t thread, T* item) {
+    if (item != nullptr) rows_[thread][counts_[thread]++] = item;
+  }
+  int times(const T* item) const {
+    int result = 0;
+    for (const auto& row : rows_) {
+      for (const T* got : row) result += got == item ? 1 : 0;
+    }
+    return result;
+  }
+
+ private:
+  std::array<std::array<T*, Each>, Threads> rows_{};
+  std::array<std::size_t, Threads> counts_{};
+};
+
+}  // namespace weft::model

@@ -1,0 +1,167 @@
+// weft_models.cpp: weft-models, which runs all models and all mutations.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audit.hpp"
+#include "protocol.hpp"
+
+namespace weft::model {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: weft-models [NAME...]            run what contains one of NAMEs\n"
+    "       weft-models --replay NAME STRING run one execution of a scenario\n"
+    "       weft-models --audit [NAME...]    weaken every order, one by one\n"
+    "       weft-models --list\n"
+    "\n"
+    "A name is 'protocol' or 'protocol/scenario'.\n";
+
+std::vector<Protocol> protocols() { return {work_deque()}; }
+
+struct Totals {
+  int surprises = 0;
+  int killed = 0;
+  int mutations = 0;
+  std::uint64_t executions = 0;
+  double seconds = 0;
+};
+
+bool wanted(const std::string& name, const std::vector<std::string>& names) {
+  if (names.empty()) return true;
+  for (const auto& one : names) {
+    if (name.find(one) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void print_failure(const std::string& name, const Report& report) {
+  std::printf("\n%s: %s: %s\n%s  --replay '%s' %s\n\n", name.c_str(),
+              to_string(report.verdict), report.what.c_str(),
+              report.trace.c_str(), name.c_str(), report.replay.c_str());
+}
+
+void run_scenario(const std::string& name, const Scenario& scenario,
+                  Totals& totals) {
+  const auto report = explore(scenario.options, scenario.build);
+  std::printf("%-34s %10llu %10llu %6llu %8.2f  %s\n", name.c_str(),
+              static_cast<unsigned long long>(report.executions),
+              static_cast<unsigned long long>(report.dropped),
+              static_cast<unsigned long long>(report.steps), report.seconds,
+              to_string(report.verdict));
+  std::fflush(stdout);
+  totals.executions += report.executions;
+  totals.seconds += report.seconds;
+  if (report) return;
+  ++totals.surprises;
+  print_failure(name, report);
+}
+
+// The first scenario that catches it, or nullptr.
+const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
+                        Report& report, bool& applied) {
+  for (const auto& scenario : protocol.scenarios) {
+    auto options = scenario.options;
+    options.mutation = &mutation;
+    report = explore(options, scenario.build);
+    applied = applied || report.mutated != 0;
+    if (report.verdict != Verdict::holds &&
+        report.verdict != Verdict::incomplete) {
+      return &scenario;
+    }
+  }
+  return nullptr;
+}
+
+void run_mutations(const Protocol& protocol, Totals& totals) {
+  int killed = 0;
+  for (const auto& mutation : protocol.mutations) {
+    Report report;
+    bool applied = false;
+    const auto* scenario = catches(protocol, mutation, report, applied);
+    if (scenario != nullptr) {
+      ++killed;
+      std::printf("  killed  %-34s %s: %s\n", mutation.name,
+                  scenario->name.c_str(), report.what.c_str());
+    } else {
+      ++totals.surprises;
+      std::printf("  ALIVE   %-34s%s\n", mutation.name,
+                  applied ? "" : " was never reached");
+    }
+    std::fflush(stdout);
+  }
+  const auto count = static_cast<int>(protocol.mutations.size());
+  std::printf("  %s: mutations killed: %d of %d\n\n", protocol.name.c_str(),
+              killed, count);
+  totals.killed += killed;
+  totals.mutations += count;
+}
+
+int run(const std::vector<std::string>& names) {
+  Totals totals;
+  std::printf("%-34s %10s %10s %6s %8s\n", "protocol/scenario", "executions",
+              "dropped", "steps", "seconds");
+  for (const auto& protocol : protocols()) {
+    bool any = false;
+    for (const auto& scenario : protocol.scenarios) {
+      const auto name = protocol.name + "/" + scenario.name;
+      if (!wanted(name, names)) continue;
+      run_scenario(name, scenario, totals);
+      any = true;
+    }
+    if (any) run_mutations(protocol, totals);
+  }
+  std::printf("%llu executions in %.1f s; mutations killed: %d of %d; %s\n",
+              static_cast<unsigned long long>(totals.executions),
+              totals.seconds, totals.killed, totals.mutations,
+              totals.surprises == 0 ? "no surprise" : "SURPRISES");
+  return totals.surprises == 0 ? 0 : 1;
+}
+
+int replay(const std::string& name, const std::string& path) {
+  for (const auto& protocol : protocols()) {
+    for (const auto& scenario : protocol.scenarios) {
+      if (protocol.name + "/" + scenario.name != name) continue;
+      auto options = scenario.options;
+      options.replay = path;
+      print_failure(name, explore(options, scenario.build));
+      return 0;
+    }
+  }
+  std::fprintf(stderr, "there is no %s\n", name.c_str());
+  return 2;
+}
+
+int list() {
+  for (const auto& protocol : protocols()) {
+    for (const auto& scenario : protocol.scenarios) {
+      std::printf("%s/%s\n", protocol.name.c_str(), scenario.name.c_str());
+    }
+  }
+  return 0;
+}
+
+int audit_all(const std::vector<std::string>& names) {
+  for (const auto& protocol : protocols()) {
+    if (wanted(protocol.name, names)) audit(protocol);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft::model
+
+int main(int argc, char** argv) {
+  using namespace weft::model;
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--list") return list();
+  if (first == "--replay" && argc == 4) return replay(argv[2], argv[3]);
+  if (first == "--audit") return audit_all({argv + 2, argv + argc});
+  if (first.starts_with("-")) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  return run({argv + 1, argv + argc});
+}
