@@ -19,7 +19,9 @@ constexpr const char* kUsage =
     "\n"
     "A name is 'protocol' or 'protocol/scenario'.\n";
 
-std::vector<Protocol> protocols() { return {work_deque()}; }
+std::vector<Protocol> protocols() {
+  return {work_deque(), ring(), private_queue(), join_word()};
+}
 
 struct Totals {
   int surprises = 0;

@@ -205,7 +205,10 @@ bool Graph::goes_around(const Event& draft, int before) const {
 
 void Graph::join_all(int thread) {
   auto& clock = clocks_[static_cast<std::size_t>(thread)];
-  for (const Clock& other : clocks_) clock.join(other);
+  for (std::size_t i = 0; i < kMaxThreads; ++i) {
+    clock.join(clocks_[i]);
+    ++clock[i];  // also what it did after its last event
+  }
 }
 
 }  // namespace weft::model

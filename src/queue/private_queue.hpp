@@ -177,7 +177,11 @@ class PrivateQueue {
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
  private:
+#if defined(WEFT_MODEL)
+  static constexpr int kPatience = 2;  // a round lasts until something changes
+#else
   static constexpr int kPatience = 128;  // rounds; a visit takes nanoseconds
+#endif
 
   // Inside only.
   std::size_t take(T** out, std::size_t max) noexcept {
