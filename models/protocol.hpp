@@ -30,6 +30,7 @@ Protocol ring();
 Protocol private_queue();
 Protocol join_word();
 Protocol control_word();
+Protocol family();
 
 // Something to hand over: who gets it sees what was written before.
 struct Item {
