@@ -4,7 +4,6 @@
 // into a queue of one word, from which worker 2 takes it. Whatever happens, the
 // fiber goes on exactly once for each wait, and sees what its waker wrote.
 #include "fiber/control_word.hpp"
-
 #include "protocol.hpp"
 
 namespace weft::model {
@@ -51,9 +50,7 @@ class Scene {
     frame.won[i] = answer != Claimed::lost;
     if (answer == Claimed::won_and_owns) enqueue();
   }
-  void wake(std::size_t i) const {
-    claim(i, source(static_cast<unsigned>(i)));
-  }
+  void wake(std::size_t i) const { claim(i, source(static_cast<unsigned>(i))); }
   void deadline() const { claim(kDeadline, Who::deadline); }
   void cancel() const {
     frame.said[kCancel] = 7;
@@ -106,8 +103,8 @@ class Scene {
     for (std::size_t i = 0; i < kCancel; ++i) {
       if (!frame.won[i]) continue;
       ++winners;
-      const auto who = i == kDeadline ? Who::deadline
-                                      : source(static_cast<unsigned>(i));
+      const auto who =
+          i == kDeadline ? Who::deadline : source(static_cast<unsigned>(i));
       expect(frame.by == static_cast<int>(who), "C5: the winner ended it");
     }
     const bool cancelled = frame.by == static_cast<int>(Who::cancelled);

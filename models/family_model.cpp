@@ -1,6 +1,5 @@
 // family_model.cpp: the end of the children against the join of their nursery.
 #include "fiber/family.hpp"
-
 #include "protocol.hpp"
 
 namespace weft::model {
@@ -123,25 +122,24 @@ constexpr const char* kFile = "fiber/family.cpp";
 }  // namespace
 
 Protocol family() {
-  return {
-      .name = "family",
-      .files = {kHead, kFile},
-      .scenarios = {{"join two", join_two},
-                    {"grandchild", grandchild},
-                    {"give up, one child", give_up_one},
-                    {"give up, two children", give_up_two}},
-      .mutations =
-          {{"leave acquire", kHead, "::leave(", "live_.fetch_sub", acquire},
-           {"leave release", kHead, "::leave(", "live_.fetch_sub", release},
-           {"take_joiner acquire", kHead, "::take_joiner(",
-            "joiner_.exchange", acquire},
-           {"settled relaxed", kHead, "::settled(", "live_.load(acquire)"},
-           {"open_join: live release", kFile, "::open_join(",
-            "live_.fetch_add", release},
-           {"give_up: live not written", kFile, "::give_up(",
-            "live_.fetch_add", relaxed, Effect::skip},
-           {"give_up: taken relaxed", kFile, "::give_up(",
-            "joiner_.load(acquire)"}}};
+  return {.name = "family",
+          .files = {kHead, kFile},
+          .scenarios = {{"join two", join_two},
+                        {"grandchild", grandchild},
+                        {"give up, one child", give_up_one},
+                        {"give up, two children", give_up_two}},
+          .mutations = {
+              {"leave acquire", kHead, "::leave(", "live_.fetch_sub", acquire},
+              {"leave release", kHead, "::leave(", "live_.fetch_sub", release},
+              {"take_joiner acquire", kHead, "::take_joiner(",
+               "joiner_.exchange", acquire},
+              {"settled relaxed", kHead, "::settled(", "live_.load(acquire)"},
+              {"open_join: live release", kFile, "::open_join(",
+               "live_.fetch_add", release},
+              {"give_up: live not written", kFile, "::give_up(",
+               "live_.fetch_add", relaxed, Effect::skip},
+              {"give_up: taken relaxed", kFile, "::give_up(",
+               "joiner_.load(acquire)"}}};
 }
 
 }  // namespace weft::model

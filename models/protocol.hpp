@@ -31,6 +31,7 @@ Protocol private_queue();
 Protocol join_word();
 Protocol control_word();
 Protocol family();
+Protocol idle();
 
 // Something to hand over: who gets it sees what was written before.
 struct Item {

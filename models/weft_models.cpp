@@ -20,8 +20,8 @@ constexpr const char* kUsage =
     "A name is 'protocol' or 'protocol/scenario'.\n";
 
 std::vector<Protocol> protocols() {
-  return {work_deque(), ring(), private_queue(), join_word(),
-          control_word(), family()};
+  return {work_deque(),   ring(),   private_queue(), join_word(),
+          control_word(), family(), idle()};
 }
 
 struct Totals {
@@ -54,17 +54,18 @@ const char* proof(const Options& options, const Report& report) {
 void run_scenario(const std::string& name, const Scenario& scenario,
                   Totals& totals) {
   const auto report = explore(scenario.options, scenario.build);
-  std::printf("%-34s %10llu %10llu %6llu %8.2f  %s\n", name.c_str(),
+  std::printf("%-36s %7llu %5llu %10llu %10llu %8.2f  %s\n", name.c_str(),
+              static_cast<unsigned long long>(report.threads),
+              static_cast<unsigned long long>(report.steps),
               static_cast<unsigned long long>(report.executions),
-              static_cast<unsigned long long>(report.dropped),
-              static_cast<unsigned long long>(report.steps), report.seconds,
+              static_cast<unsigned long long>(report.dropped), report.seconds,
               proof(scenario.options, report));
   std::fflush(stdout);
   totals.executions += report.executions;
   totals.seconds += report.seconds;
   // A search with a limit is not expected to see everything.
-  const bool limited = scenario.options.max_executions != 0 ||
-                       scenario.options.max_seconds > 0;
+  const bool limited =
+      scenario.options.max_executions != 0 || scenario.options.max_seconds > 0;
   if (report || (limited && report.verdict == Verdict::incomplete)) return;
   ++totals.surprises;
   print_failure(name, report);
@@ -112,8 +113,8 @@ void run_mutations(const Protocol& protocol, Totals& totals) {
 
 int run(const std::vector<std::string>& names) {
   Totals totals;
-  std::printf("%-34s %10s %10s %6s %8s\n", "protocol/scenario", "executions",
-              "dropped", "steps", "seconds");
+  std::printf("%-36s %7s %5s %10s %10s %8s\n", "protocol/scenario", "threads",
+              "steps", "executions", "dropped", "seconds");
   for (const auto& protocol : protocols()) {
     bool any = false;
     for (const auto& scenario : protocol.scenarios) {

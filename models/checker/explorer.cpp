@@ -60,6 +60,7 @@ void Explorer::run() {
   ended_ = dropped_ = false;
   last_ = -1;
   count_ = program.threads_.size();
+  report_.threads = count_;
   if (count_ + 1 > kMaxThreads) std::terminate();  // a model too large
 
   base::set_model_seam(this);

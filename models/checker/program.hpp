@@ -103,6 +103,7 @@ struct Report {
   std::uint64_t executions = 0;  // complete ones
   std::uint64_t dropped = 0;     // found to be the same as others, on the way
   std::uint64_t steps = 0;       // of the longest execution
+  std::uint64_t threads = 0;
   double seconds = 0;
   std::string what;             // what went wrong
   std::string trace;            // how, step by step
