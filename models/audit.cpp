@@ -75,10 +75,11 @@ void audit(const Protocol& protocol) {
       ++tried;
       if (is_caught(protocol, mutation)) continue;
       ++alive;
+      const std::string path = used.site.file_name();
+      const auto file = path.substr(path.find_last_of('/') + 1);
       std::printf(
-          "  %s:%u: %s%s would do: %s\n", protocol.files.front(),
-          used.site.line(), to_string(weaker),
-          used.on_failure ? " on failure" : "",
+          "  %s:%u: %s%s would do: %s\n", file.c_str(), used.site.line(),
+          to_string(weaker), used.on_failure ? " on failure" : "",
           statement_at(used.site.file_name(), used.site.line()).c_str());
       std::fflush(stdout);
     }

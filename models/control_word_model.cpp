@@ -231,9 +231,9 @@ void two_unparks(Program& p) {
   auto& had_token = p.make<bool>("had_token", false);
   p.thread("fiber", [=, &words, &read, &had_token] {
     had_token = s.frame.word.begin_park(1) == Begun::had_token;
-    for (const std::size_t i : {0, 1}) read[i] = words[i].load(relaxed);
+    for (const std::size_t i : {0u, 1u}) read[i] = words[i].load(relaxed);
   });
-  for (const std::size_t i : {0, 1}) {
+  for (const std::size_t i : {0u, 1u}) {
     p.thread("waker" + std::to_string(i), [=, &words] {
       words[i].store(7, relaxed);
       (void)s.frame.word.unpark();

@@ -76,7 +76,7 @@ void storm(Program& p) {
     s.loot.add(0, s.deque.pop());
     if (!s.deque.push(&s.items[3])) s.loot.add(0, &s.items[3]);
   });
-  for (const std::size_t thief : {1, 2}) {
+  for (const std::size_t thief : {1u, 2u}) {
     p.thread("thief" + std::to_string(thief), [=] {
       s.steal(thief);
       s.steal(thief);

@@ -18,17 +18,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <unordered_map>
 #include <vector>
 
+#include "base/model_seam.hpp"
 #include "checker/clock.hpp"
 #include "checker/sc_order.hpp"
 
 namespace weft::model {
 
 using Order = std::memory_order;
-using Site = std::source_location;
+using base::Site;
 
 inline constexpr int kNoEvent = -1;
 inline constexpr int kSetup = -1;  // the thread of what came before the model

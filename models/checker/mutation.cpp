@@ -46,7 +46,7 @@ std::string statement_at(const char* file, unsigned line) {
   return result;
 }
 
-bool applies(const Mutation& mutation, const std::source_location& site) {
+bool applies(const Mutation& mutation, const base::Site& site) {
   if (mutation.line != 0 &&
       (mutation.line != site.line() || mutation.column != site.column())) {
     return false;
@@ -55,7 +55,11 @@ bool applies(const Mutation& mutation, const std::source_location& site) {
     return false;
   }
   const std::string_view function = site.function_name();
-  if (function.find(mutation.function) == std::string_view::npos) return false;
+  const auto bare = "::" + std::string(function) + "(";  // what clang 14 knows
+  if (function.find(mutation.function) == std::string_view::npos &&
+      bare != mutation.function) {
+    return false;
+  }
   const auto statement = statement_at(site.file_name(), site.line());
   return statement.find(mutation.text) != std::string::npos;
 }

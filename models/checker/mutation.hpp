@@ -6,8 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <source_location>
 #include <string>
+
+#include "base/model_seam.hpp"
 
 namespace weft::model {
 
@@ -28,7 +29,7 @@ struct Mutation {
   unsigned column = 0;
 };
 
-bool applies(const Mutation& mutation, const std::source_location& site);
+bool applies(const Mutation& mutation, const base::Site& site);
 
 // The statement there, without its comment and in one line; empty if the file
 // cannot be read.

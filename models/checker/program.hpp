@@ -19,11 +19,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/model_seam.hpp"
 #include "checker/mutation.hpp"
 
 namespace weft::model {
@@ -67,7 +67,7 @@ class Program {
 // Where a program used an atomic.
 enum class SiteKind : std::uint8_t { load, store, change };
 struct UsedSite {
-  std::source_location site;
+  base::Site site;
   SiteKind kind = SiteKind::load;
   std::memory_order order = std::memory_order_seq_cst;
   bool on_failure = false;  // the second order of a compare-exchange
@@ -120,7 +120,7 @@ Report explore(const Options& options,
 
 // In a model thread or in finally(). Ends the execution if it does not hold.
 void expect(bool holds, const char* what,
-            std::source_location site = std::source_location::current());
+            base::Site site = base::Site::current());
 // In a model thread: what comes now is no repetition of what came before.
 void progress();
 

@@ -1,9 +1,9 @@
 // races.hpp: finds two uses of plain data that nothing orders.
 #pragma once
 
-#include <source_location>
 #include <unordered_map>
 
+#include "base/model_seam.hpp"
 #include "checker/clock.hpp"
 
 namespace weft::model {
@@ -13,14 +13,14 @@ class Races {
   struct Use {
     int thread = -1;
     std::uint16_t step = 0;  // known to who knows so many steps of the thread
-    std::source_location site;
+    base::Site site;
   };
 
   void clear() { cells_.clear(); }
 
   // A use by a thread with this clock. The other end of a race, or nullptr.
   const Use* use(const void* address, int thread, const Clock& clock,
-                 bool writes, std::source_location site) {
+                 bool writes, base::Site site) {
     Cell& cell = cells_[address];
     if (!ordered(cell.write, thread, clock)) return &cell.write;
     if (writes) {

@@ -16,7 +16,7 @@ std::string key_of(const Site& site) {
 
 }  // namespace
 
-void expect(bool holds, const char* what, std::source_location site) {
+void expect(bool holds, const char* what, base::Site site) {
   if (holds) return;
   base::model_seam()->fail(site.file_name(), static_cast<int>(site.line()),
                            what);

@@ -212,7 +212,7 @@ TEST(Detection, FailsAWeakCompareExchangeIfAsked) {
 TEST(Detection, AppliesAMutation) {
   const Mutation mutation{.name = "ready relaxed",
                           .file = "detection_test.cpp",
-                          .function = "publish",
+                          .function = "",
                           .text = "ready.store(true, order)",
                           .weaker = relaxed};
   const auto report = publish(release, {.mutation = &mutation});

@@ -12,7 +12,34 @@
 
 namespace weft::base {
 
+#if defined(__cpp_lib_source_location)
 using Site = std::source_location;
+#else
+class Site {  // the same for clang 14, which knows less of the function
+ public:
+  static constexpr Site current(const char* file = __builtin_FILE(),
+                                const char* function = __builtin_FUNCTION(),
+                                unsigned line = __builtin_LINE(),
+                                unsigned column = __builtin_COLUMN()) noexcept {
+    Site site;
+    site.file_ = file;
+    site.function_ = function;
+    site.line_ = line;
+    site.column_ = column;
+    return site;
+  }
+  constexpr const char* file_name() const noexcept { return file_; }
+  constexpr const char* function_name() const noexcept { return function_; }
+  constexpr unsigned line() const noexcept { return line_; }
+  constexpr unsigned column() const noexcept { return column_; }
+
+ private:
+  const char* file_ = "";
+  const char* function_ = "";
+  unsigned line_ = 0;
+  unsigned column_ = 0;
+};
+#endif
 
 // An atomic object as the checker sees it: the value is a string of bits.
 struct ModelWord {
