@@ -108,6 +108,8 @@ bool spin_until(F&& done, std::chrono::nanoseconds limit) {
     if (Clock::now() >= end) return false;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
   }
   return true;

@@ -16,7 +16,7 @@ constexpr bool kSanitized = false;
 #endif
 
 // Two contexts in one loop, as two fibers that yield to each other: the switch
-// leaves by ret, and both return to the same place (see switch_x86_64.S).
+// leaves by ret, and both return to the same place (see switch_*.S).
 struct Side {
   weft::context::Context mine;
   weft::context::Context* other = nullptr;

@@ -3,6 +3,9 @@
 # Leaves by ret. The runtime has one call site (Worker::leave), so the return
 # predictor, which holds that very address from the call on the other stack, is
 # right; and it stays in step with the returns of the callers above.
+#
+# endbr64 is the landing pad of indirect calls where those are checked (IBT), and
+# does nothing elsewhere.
 
         .text
 
@@ -13,6 +16,7 @@
         .align  32
 weft_switch_context:
         .cfi_startproc
+        endbr64
         stmxcsr 56(%rdi)
         fnstcw  60(%rdi)
         movq    %rsp, 0(%rdi)
@@ -54,11 +58,25 @@ weft_switch_context:
 weft_entry_trampoline:
         .cfi_startproc
         .cfi_undefined rip
+        endbr64
         movq    %r13, %rdi
         xorl    %ebp, %ebp
         call    *%r12
         ret
         .cfi_endproc
         .size   weft_entry_trampoline, . - weft_entry_trampoline
+
+# Says that indirect branches land on endbr64 only (IBT). Shadow stacks (SHSTK)
+# are not claimed: a ret to another stack is what they are there to stop.
+        .section .note.gnu.property, "a"
+        .align  8
+        .long   4               # size of the name
+        .long   16              # size of the properties
+        .long   5               # NT_GNU_PROPERTY_TYPE_0
+        .asciz  "GNU"
+        .long   0xc0000002      # GNU_PROPERTY_X86_FEATURE_1_AND
+        .long   4               # its size
+        .long   1               # IBT
+        .long   0               # padding
 
         .section .note.GNU-stack, "", @progbits

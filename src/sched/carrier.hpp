@@ -54,8 +54,16 @@ inline Carrier* carrier_or_null() noexcept {
       "movq weft_tls_carrier@gottpoff(%%rip), %0\n\t"
       "movq %%fs:(%0), %0"
       : "=r"(carrier));
+#elif defined(__aarch64__)
+  std::uint64_t offset;
+  asm volatile(
+      "adrp %1, :gottprel:weft_tls_carrier\n\t"
+      "ldr %1, [%1, :gottprel_lo12:weft_tls_carrier]\n\t"
+      "mrs %0, tpidr_el0\n\t"
+      "ldr %0, [%0, %1]"
+      : "=&r"(carrier), "=&r"(offset));
 #else
-#error "weft: no thread-local accessor for this architecture yet"
+#error "weft: no thread-local accessor for this architecture"
 #endif
   return carrier;
 }

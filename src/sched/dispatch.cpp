@@ -101,7 +101,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   }
   context::leave_stack(ground_of(from),
                        ground_of(to != nullptr ? to->stack : nullptr), ends);
-  weft_switch_context(&here, there);  // the only call: see switch_x86_64.S
+  weft_switch_context(&here, there);  // the only call: see switch_*.S
 }
 
 // The same where others may run it at once, or only this worker ever.

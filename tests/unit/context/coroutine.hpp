@@ -10,8 +10,9 @@
 #include "context/context.hpp"
 #include "context/sanitizer.hpp"
 
-// Fills rbx, rbp and r12-r15 with seed+1 ... seed+6, switches, and answers zero
-// if all six are still there on return.
+// Fills the registers that a callee preserves with seed+1, seed+2 and so on
+// (x86-64: rbx, rbp, r12-r15; aarch64: x19-x29, d8-d15), switches, and answers
+// zero if all of them are still there on return.
 extern "C" std::uint64_t weft_test_switch_with_sentinels(
     weft::context::Context* from, weft::context::Context* to,
     std::uint64_t seed) noexcept;

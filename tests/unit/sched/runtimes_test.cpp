@@ -1,7 +1,6 @@
 // runtimes_test.cpp: several runtimes, and plain threads beside them.
 
 #include <gtest/gtest.h>
-#include <xmmintrin.h>
 
 #include <atomic>
 #include <set>
@@ -11,6 +10,7 @@
 #include "sched/carrier.hpp"
 #include "sched/worker.hpp"
 #include "support/gate.hpp"
+#include "support/rounding.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
 
@@ -195,7 +195,8 @@ TEST_F(RuntimesTest, ReserveWholeStacksForParkedFibers) {
   expect_empty(runtime);
 }
 
-unsigned rounding() { return _mm_getcsr() & 0x6000u; }
+using test::rounding;
+using test::set_rounding;
 
 // R-FIBER-13
 TEST_F(RuntimesTest, StartEveryFiberWithTheSameRoundingMode) {
@@ -205,7 +206,7 @@ TEST_F(RuntimesTest, StartEveryFiberWithTheSameRoundingMode) {
     for (int i = 0; i < 20; ++i) {
       nursery.spawn([usual, i] {
         EXPECT_EQ(rounding(), usual) << i;
-        _mm_setcsr(_mm_getcsr() ^ 0x6000u);
+        set_rounding(rounding() ^ 3);
         if (i % 2 == 0) this_fiber::yield();
         EXPECT_NE(rounding(), usual) << i;  // its own to the end
       });
@@ -222,16 +223,16 @@ TEST_F(RuntimesTest, KeepRoundingModesApartWhereAChildRunsInPlace) {
     const auto usual = rounding();
     const auto child = [usual] {
       EXPECT_EQ(rounding(), usual);  // not its parent's
-      _mm_setcsr(_mm_getcsr() ^ 0x2000u);
+      set_rounding(rounding() ^ 1);
     };
-    _mm_setcsr(_mm_getcsr() ^ 0x6000u);
+    set_rounding(rounding() ^ 3);
     const auto mine = rounding();
     EXPECT_TRUE(nursery.spawn(child).join());
     EXPECT_EQ(rounding(), mine);
     nursery.spawn(child);
     EXPECT_TRUE(nursery.join());
     EXPECT_EQ(rounding(), mine);
-    _mm_setcsr(_mm_getcsr() ^ 0x6000u);
+    set_rounding(rounding() ^ 3);
   }));
   EXPECT_EQ(runtime.ref().stats().workers[0].in_place, 2u);
 }
