@@ -30,6 +30,8 @@ ALLOWED = {
     "weft::stack::(anonymous namespace)::records_in_last",
     "weft::stack::(anonymous namespace)::registry_lock",
     "weft::fiber::(anonymous namespace)::taken",
+    # Tests: what the system refuses. Not in release builds.
+    "weft::base::(anonymous namespace)::faults",
     # What the process may use, and how much of it is used.
     "weft::stack::(anonymous namespace)::mprotect_guards",
     # The checker of a thread that runs a model; the model build only.

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include "base/fault.hpp"
 
 namespace weft::base {
 
@@ -14,7 +17,10 @@ int Thread::start(const char* name, Body body, void* argument) noexcept {
   body_ = body;
   argument_ = argument;
   std::snprintf(name_, sizeof name_, "%s", name);
-  const int error = ::pthread_create(&handle_, nullptr, &Thread::enter, this);
+  const int error =
+      refused(FaultPoint::thread_start)
+          ? EAGAIN
+          : ::pthread_create(&handle_, nullptr, &Thread::enter, this);
   started_ = error == 0;
   return error;
 }

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <new>
 
+#include "base/fault.hpp"
+
 namespace weft::fiber {
 
 struct FramePool::Slab {
@@ -21,6 +23,7 @@ FramePool::~FramePool() {
 }
 
 bool FramePool::add_slab() noexcept {
+  if (base::refused(base::FaultPoint::frame_map)) return false;
   // Twice the size, then cut to an aligned slab: home_of() masks addresses.
   void* memory = ::mmap(nullptr, 2 * kSlabSize, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

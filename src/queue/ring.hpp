@@ -34,6 +34,7 @@
 
 #include "base/atomic.hpp"
 #include "base/check.hpp"
+#include "base/fault.hpp"
 
 namespace weft::queue {
 
@@ -58,6 +59,7 @@ class Ring {
   [[nodiscard]] bool init(std::size_t slots) noexcept {
     WEFT_CHECK(slots >= 2 && std::has_single_bit(slots),
                "a ring of %zu slots: not a power of two", slots);
+    if (base::refused(base::FaultPoint::queue_array)) return false;
     slots_.reset(new (std::nothrow) Slot[slots]);
     if (slots_ == nullptr) return false;
     for (std::size_t i = 0; i < slots; ++i) {

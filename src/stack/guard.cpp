@@ -1,13 +1,16 @@
 #include "stack/guard.hpp"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 
 #include "base/atomic.hpp"
+#include "base/fault.hpp"
 #include "stack/slab.hpp"
 #include "stack/stack.hpp"
 
@@ -36,11 +39,18 @@ Canary pattern_for(const std::byte* address) noexcept {
   return pattern;
 }
 
+// Emulators take an advice that they do not know for done. So the kernel is to
+// write into a guard: it must refuse.
+bool traps(void* page) noexcept {
+  return ::getrandom(page, 1, GRND_NONBLOCK) == -1 && errno == EFAULT;
+}
+
 bool probe_madvise_guards() noexcept {
   void* page = ::mmap(nullptr, page_size(), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
-  const bool works = ::madvise(page, page_size(), kGuardInstall) == 0;
+  const bool works =
+      ::madvise(page, page_size(), kGuardInstall) == 0 && traps(page);
   ::munmap(page, page_size());
   return works;
 }
@@ -85,7 +95,8 @@ Guards::~Guards() {
 GuardKind Guards::install(std::byte* page) noexcept {
   auto kind = strongest_;
   if (kind == GuardKind::madvise &&
-      ::madvise(page, page_size(), kGuardInstall) != 0) {
+      (base::refused(base::FaultPoint::guard_madvise) ||
+       ::madvise(page, page_size(), kGuardInstall) != 0)) {
     kind = GuardKind::mprotect;
   }
   if (kind == GuardKind::mprotect && !install_mprotect(page)) {
@@ -105,6 +116,7 @@ GuardKind Guards::install(std::byte* page) noexcept {
 bool Guards::install_mprotect(std::byte* page) noexcept {
   const auto before = mprotect_guards.fetch_add(1, relaxed);
   if ((before + 1) * kMappingsPerGuard <= mapping_budget_ &&
+      !base::refused(base::FaultPoint::guard_mprotect) &&
       ::mprotect(page, page_size(), PROT_NONE) == 0) {
     protected_.fetch_add(1, relaxed);
     return true;

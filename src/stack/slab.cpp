@@ -15,6 +15,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/fault.hpp"
 #include "base/spin_lock.hpp"
 
 namespace weft::stack {
@@ -73,8 +74,11 @@ Slab* Slab::map(std::size_t size, std::size_t slots) noexcept {
   const auto stride = page_size() + size + page_size();
   const auto bytes = stride * slots;
   void* memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+      base::refused(base::FaultPoint::stack_map)
+          ? MAP_FAILED
+          : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1,
+                   0);
   if (memory == MAP_FAILED) {
     free_record(slab);
     return nullptr;

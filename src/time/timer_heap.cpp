@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "base/fault.hpp"
 
 namespace weft::time {
 
@@ -37,6 +38,7 @@ bool TimerHeap::grow() noexcept {
   const auto full = capacity_;
   lock.unlock();
   if (full > TimerNode::kOut / 2) return false;  // an index would not fit
+  if (base::refused(base::FaultPoint::timer_array)) return false;
   const auto wanted = std::max(full * 2, kFirstCapacity);
   std::unique_ptr<Entry[]> bigger(new (std::nothrow) Entry[wanted]);
   if (bigger == nullptr) return false;
