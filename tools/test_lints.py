@@ -15,6 +15,7 @@ import check_memory_model
 import make_memory_model
 import check_rooms
 import check_sources
+import check_symbols
 
 
 class Tree(unittest.TestCase):
@@ -286,6 +287,28 @@ class Globals(unittest.TestCase):
         for section in (".bss", ".data", ".tbss", ".tdata", ".data.rel.local",
                         ".bss._ZN4weft1aE"):
             self.assertEqual(1, len(self.found(("weft::a::root", section))))
+
+
+class Symbols(unittest.TestCase):
+    def found(self, *rows):
+        return list(check_symbols.check("\n".join(rows) + "\n"))
+
+    def test_accepts_ours_and_what_is_weak_of_the_standard_library(self):
+        self.assertEqual([], self.found(
+            "weft_switch_context T 0 8a",
+            "_ZNK4weft5Error7messageB5cxx11Ev T 0 10",
+            "_ZTVN4weft9BadResultE V 0 28",
+            "_ZGVZN4weft5stack9page_sizeEvE4size b 0 8",
+            "_ZZN4weft5stack9page_sizeEvE4size u 0 8",
+            "_ZNSt6vectorIiSaIiEE9push_backEOi W 0 40",
+            "_ZSt4moveIRiEvOT_ W 0 8",
+            "DW.ref.__gxx_personality_v0 V 0 8"))
+
+    def test_refuses_any_other(self):
+        for row in ("helper T 0 8", "_Z6helperv T 0 8", "_ZN5other1fEv W 0 8",
+                    "table D 0 8", "weftless T 0 8",
+                    "_ZNSt6vectorIiSaIiEE9push_backEOi T 0 40"):
+            self.assertEqual(1, len(self.found(row)), row)
 
 
 class MemoryModel(Tree):

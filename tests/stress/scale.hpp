@@ -21,12 +21,16 @@ inline constexpr int kShrink = 20;
 #elif defined(WEFT_TEST_ASAN)
 inline constexpr bool kSanitized = true;
 inline constexpr int kShrink = 5;
+#elif defined(WEFT_TEST_EMULATED)
+inline constexpr bool kSanitized = false;
+inline constexpr int kShrink = 20;
 #else
 inline constexpr bool kSanitized = false;
 inline constexpr int kShrink = 1;
 #endif
 
-// So many rounds in a plain build, fewer under a sanitizer, at least one.
+// So many rounds in a plain build, fewer under a sanitizer or an emulator, at
+// least one.
 inline int scaled(int plain) {
   return plain / kShrink > 0 ? plain / kShrink : 1;
 }

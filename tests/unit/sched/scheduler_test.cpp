@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "fiber/family.hpp"
+#include "support/death_test.hpp"
 #include "support/watchdog.hpp"
 #include "time/clock.hpp"
 
@@ -66,7 +67,7 @@ TEST(Scheduler, RunsFibersWithoutARuntimeAndBesideOthers) {
 
 // R-MEMORD-09 R-CONF-05 R-SPAWN-03
 TEST(SchedulerDeathTest, DiesOfAFiberThatEntersAQueueBeforeItIsRunnable) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_DEATH(
       {
         Scheduler scheduler(config(true));

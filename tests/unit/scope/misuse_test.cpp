@@ -8,19 +8,15 @@
 #include <thread>
 #include <utility>
 
-#include "support/watchdog.hpp"
+#include "support/death_test.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
 namespace {
 
-class ScopeDeathTest : public ::testing::Test {
+class ScopeDeathTest : public test::FreshProcessTest {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   static Runtime start() { return *Runtime::start({.workers = 1}); }
-
- private:
-  test::Watchdog watchdog_;
 };
 
 void use_up_the_stack(std::size_t depth) {

@@ -13,6 +13,7 @@
 
 #include "stack/slab.hpp"
 #include "stack/stack.hpp"
+#include "support/death_test.hpp"
 
 namespace weft::stack {
 namespace {
@@ -57,7 +58,7 @@ void run_out_of(Stack* stack) {
 class OverflowDeathTest : public testing::TestWithParam<GuardKind> {
  protected:
   void SetUp() override {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    weft::test::die_in_a_fresh_process();
     if (GetParam() == GuardKind::madvise && !madvise_guards_work()) {
       GTEST_SKIP() << "needs Linux 6.13";  // mprotect works everywhere
     }
@@ -118,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OverflowDeathTest,
                          });
 
 TEST(OverflowHandlerDeathTest, ChainsToTheFormerHandler) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_EXIT(
       {
         struct sigaction former = {};
@@ -136,7 +137,7 @@ TEST(OverflowHandlerDeathTest, ChainsToTheFormerHandler) {
 }
 
 TEST(OverflowHandlerDeathTest, ChainsToAHandlerThatReturns) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_EXIT(
       {
         static volatile char* page = forbidden_page();
@@ -153,7 +154,7 @@ TEST(OverflowHandlerDeathTest, ChainsToAHandlerThatReturns) {
 }
 
 TEST(OverflowHandlerDeathTest, LeavesOtherFaultsDeadly) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_EXIT(
       {
         signal(SIGSEGV, SIG_DFL);
@@ -171,7 +172,7 @@ TEST(OverflowHandlerDeathTest, LeavesOtherFaultsDeadly) {
 }
 
 TEST(OverflowHandlerDeathTest, IgnoresASentSignalThatWasIgnored) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_EXIT(
       {
         signal(SIGSEGV, SIG_IGN);
@@ -183,7 +184,7 @@ TEST(OverflowHandlerDeathTest, IgnoresASentSignalThatWasIgnored) {
 }
 
 TEST(OverflowHandlerDeathTest, ReportsADamagedCanary) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_EXIT(
       {
         install_overflow_handler(&describe);

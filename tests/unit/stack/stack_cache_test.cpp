@@ -6,6 +6,7 @@
 #include "base/rng.hpp"
 #include "base/spin_lock.hpp"
 #include "stack/stack.hpp"
+#include "support/death_test.hpp"
 
 namespace weft::stack {
 namespace {
@@ -132,7 +133,7 @@ TEST(StackCache, StacksTravelBetweenWorkers) {
 
 #if defined(WEFT_DEBUG_CHECKS)
 TEST(StackCacheDeathTest, PuttingTwiceBreaksAnInvariant) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_DEATH(
       {
         StackPool pool({});

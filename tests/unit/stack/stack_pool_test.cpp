@@ -14,6 +14,7 @@
 #include "base/rng.hpp"
 #include "stack/slab.hpp"
 #include "stack/stack.hpp"
+#include "support/death_test.hpp"
 
 namespace weft::stack {
 namespace {
@@ -257,7 +258,7 @@ TEST(StackPool, PoolsComeAndGo) {
 }
 
 TEST(StackPoolDeathTest, DiesIfAStackIsMissingAtTheEnd) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_DEATH(
       {
         StackPool pool({});
@@ -268,7 +269,7 @@ TEST(StackPoolDeathTest, DiesIfAStackIsMissingAtTheEnd) {
 
 // In a process of its own, for whom the system has no more address space.
 TEST(StackPoolDeathTest, RefusesWithoutMemoryAndGoesOnAfterwards) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_EXIT(
       {
         StackPool pool({});
@@ -292,7 +293,7 @@ TEST(StackPoolDeathTest, RefusesWithoutMemoryAndGoesOnAfterwards) {
 }
 
 TEST(StackPoolDeathTest, DiesOfAnInvalidDefaultSize) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  weft::test::die_in_a_fresh_process();
   EXPECT_DEATH({ StackPool pool({.default_size = 0}); }, "is not valid");
 }
 

@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "sched/carrier.hpp"
+#include "support/death_test.hpp"
 #include "support/gate.hpp"
-#include "support/watchdog.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
@@ -14,16 +14,12 @@ namespace {
 
 using test::Gate;
 
-class WaitDeathTest : public ::testing::Test {
+class WaitDeathTest : public test::FreshProcessTest {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   template <typename F>
   static void in_fiber(F&& body) {
     (void)run(Config{.workers = 1}, std::forward<F>(body));
   }
-
- private:
-  test::Watchdog watchdog_;
 };
 
 // R-LOCKD-02 R-LOCKD-03
