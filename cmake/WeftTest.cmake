@@ -25,9 +25,9 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # label: unit, stress, regress. A stress test has the machine to itself.
 #
 # weft_test(NAME SOURCE... NEEDS_KERNEL PATTERN): those tests whose names match
-# GoogleTest's pattern have a second label, needs_kernel: they ask for what an
-# emulator does not do as the kernel does it, so the lane that emulates leaves
-# them out. As few as possible, each with its reason.
+# GoogleTest's pattern are labelled unit-needs_kernel, which -L unit finds as
+# well: they ask for what an emulator does not do as the kernel does it, so the
+# lane that emulates leaves them out. As few as possible, each with its reason.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS_KERNEL" "")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
@@ -59,7 +59,7 @@ function(weft_test name)
     PROPERTIES ${properties})
   gtest_discover_tests(${name} ${how} TEST_FILTER "${arg_NEEDS_KERNEL}"
     TEST_LIST ${name}_NEEDS_KERNEL
-    PROPERTIES ${properties} LABELS "${label}\\;needs_kernel")
+    PROPERTIES ${properties} LABELS ${label}-needs_kernel)
 endfunction()
 
 # weft_lint(NAME SCRIPT [ARGUMENT...]): a check of tools/ as a test.

@@ -47,6 +47,9 @@ stack::GuardKind guard_kind(Guard guard) noexcept {
   return stack::GuardKind::automatic;
 }
 
+void introduce_stack(stack::Stack& stack) noexcept {
+  context::introduce_stack(stack.sanitizer, stack.low, stack.top());
+}
 void forget_stack(stack::Stack& stack) noexcept {
   context::abandon_stack(stack.sanitizer);
 }
@@ -62,6 +65,7 @@ std::size_t stack_bytes(const Config& config) noexcept {
 Scheduler::Scheduler(const Config& config)
     : stacks({.guard = guard_kind(config.guard),
               .default_size = stack_bytes(config),
+              .after_map = &introduce_stack,
               .before_unmap = &forget_stack}),
       config_(config),
       default_stack_(stacks.default_size()),

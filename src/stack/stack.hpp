@@ -36,6 +36,8 @@ struct PoolOptions {
   // Mappings that mprotect guards of the whole process may cost before this
   // pool turns to canaries. 0: half of vm.max_map_count.
   std::size_t mapping_budget = 0;
+  // Called for each stack before it is used first. nullptr: nothing to do.
+  void (*after_map)(Stack&) noexcept = nullptr;
   // Called for each stack before its memory goes: the place to drop what
   // `sanitizer` and `leases` stand for. nullptr: nothing to drop.
   void (*before_unmap)(Stack&) noexcept = nullptr;
@@ -116,6 +118,7 @@ class StackPool {
                  std::size_t index) noexcept;
 
   Guards guards_;
+  void (*const after_map_)(Stack&) noexcept;
   void (*const before_unmap_)(Stack&) noexcept;
   mutable base::SpinLock lock_;
   std::size_t mapped_ = 0;                   // guarded by lock_

@@ -34,6 +34,7 @@ std::size_t slots_within(std::size_t size, std::size_t slots,
 
 StackPool::StackPool(PoolOptions options) noexcept
     : guards_(options.guard, options.mapping_budget),
+      after_map_(options.after_map),
       before_unmap_(options.before_unmap) {
   WEFT_CHECK(valid_size(options.default_size), "stack size %zu is not valid",
              options.default_size);
@@ -211,7 +212,7 @@ Stack* StackPool::furnish(const Slab& slab, std::size_t slot,
   const auto kind = guards_.install(guard_page);
   // Cheaper than the fault that the record would take. Only a hint.
   ::madvise(slab.top_page(slot), page_size(), kPopulateWrite);
-  return new (slab.record(slot)) Stack{
+  Stack* const stack = new (slab.record(slot)) Stack{
       .next = nullptr,
       .low = guard_page + page_size(),
       .size = classes_[index].size,
@@ -224,6 +225,8 @@ Stack* StackPool::furnish(const Slab& slab, std::size_t slot,
       .next_batch = nullptr,
       .batch_size = 0,
   };
+  if (after_map_ != nullptr) after_map_(*stack);
+  return stack;
 }
 
 }  // namespace weft::stack

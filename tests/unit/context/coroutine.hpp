@@ -26,6 +26,7 @@ class Coroutine {
   using Body = void (*)(void* argument);
 
   Coroutine(Body body, void* argument) : body_(body), argument_(argument) {
+    introduce_stack(handle_, stack_.get(), top());
     adopt_stack(handle_, uses_);
     prepare(inside_, top(), &Coroutine::main, this, &Coroutine::cleanup);
   }
