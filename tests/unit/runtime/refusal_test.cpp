@@ -9,6 +9,7 @@
 
 #include "base/fault.hpp"
 #include "fiber/frame_pool.hpp"
+#include "sched/carrier.hpp"
 #include "stack/stack.hpp"
 #include "support/gate.hpp"
 #include "support/process.hpp"
@@ -139,6 +140,7 @@ TEST_F(RefusalTest, OfMadviseAndMprotectFallsBackToCanaries) {
 
 TEST_F(RefusalTest, OfTheFirstFramesRefusesTheFiber) {
   Runtime runtime = start(2);
+  (void)sched::carrier();  // a thread without a frame of its own would die
   {
     const Refusal refusal(FaultPoint::frame_map);
     EXPECT_EQ(runtime.run([] {}).error(), Error::out_of(Resource::tasks));
