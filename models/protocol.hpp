@@ -16,6 +16,8 @@ struct Scenario {
   std::string name;
   std::function<void(Program&)> build;
   Options options = {};
+  // A known mistake: the checker must find it, or it is blind.
+  Verdict expected = Verdict::holds;
 };
 
 struct Protocol {

@@ -46,9 +46,12 @@ void print_failure(const std::string& name, const Report& report) {
               report.trace.c_str(), name.c_str(), report.replay.c_str());
 }
 
-const char* proof(const Options& options, const Report& report) {
-  if (report && options.preemptions != 0) return "holds (bounded)";
-  return to_string(report.verdict);
+std::string outcome(const Scenario& scenario, const Report& report) {
+  std::string result = to_string(report.verdict);
+  if (report && scenario.options.preemptions != 0) result += " (bounded)";
+  const bool as_expected = report.verdict == scenario.expected;
+  if (!report && as_expected) result += ", as it must: " + report.what;
+  return result;
 }
 
 void run_scenario(const std::string& name, const Scenario& scenario,
@@ -59,14 +62,17 @@ void run_scenario(const std::string& name, const Scenario& scenario,
               static_cast<unsigned long long>(report.steps),
               static_cast<unsigned long long>(report.executions),
               static_cast<unsigned long long>(report.dropped), report.seconds,
-              proof(scenario.options, report));
+              outcome(scenario, report).c_str());
   std::fflush(stdout);
   totals.executions += report.executions;
   totals.seconds += report.seconds;
   // A search with a limit is not expected to see everything.
   const bool limited =
       scenario.options.max_executions != 0 || scenario.options.max_seconds > 0;
-  if (report || (limited && report.verdict == Verdict::incomplete)) return;
+  if (report.verdict == scenario.expected ||
+      (limited && report.verdict == Verdict::incomplete)) {
+    return;
+  }
   ++totals.surprises;
   print_failure(name, report);
 }
@@ -75,6 +81,7 @@ void run_scenario(const std::string& name, const Scenario& scenario,
 const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
                         Report& report, bool& applied) {
   for (const auto& scenario : protocol.scenarios) {
+    if (scenario.expected != Verdict::holds) continue;
     auto options = scenario.options;
     options.mutation = &mutation;
     report = explore(options, scenario.build);
