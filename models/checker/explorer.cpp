@@ -9,8 +9,8 @@
 namespace weft::model {
 
 const char* to_string(Verdict verdict) noexcept {
-  constexpr const char* kNames[] = {"holds",    "failed",   "race",
-                                    "deadlock", "too long", "incomplete"};
+  constexpr const char* kNames[] = {
+      "holds", "failed", "race", "deadlock", "leak", "too long", "incomplete"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
@@ -54,6 +54,7 @@ void Explorer::run() {
   build_(program);
   graph_.clear();
   races_.clear();
+  lifetimes_.clear();
   sleepers_.clear();
   steps_.clear();
   preemptions_ = spurious_ = 0;
@@ -66,6 +67,9 @@ void Explorer::run() {
   base::set_model_seam(this);
   run_threads();
   if (!ended_ && program.finally_) run_finally();
+  if (const auto* left = ended_ ? nullptr : lifetimes_.left()) {
+    end(Verdict::leak, "nobody ended " + left->name);
+  }
   base::set_model_seam(nullptr);
 
   report_.steps = std::max<std::uint64_t>(report_.steps, steps_.size());
@@ -87,6 +91,7 @@ void Explorer::run_threads() {
     thread.history.clear();
     thread.cycle.clear();
     thread.floor_location = -1;
+    thread.late.reset();
     thread.strand.start(program_->threads_[i].body);
   }
   for (std::size_t i = 0; i < count_ && !ended_; ++i) {
@@ -127,6 +132,11 @@ void Explorer::resume(int id) {
   thread.pending.what = What::none;
   thread.strand.resume();
   current_ = -1;
+  if (thread.strand.done() && thread.late && !ended_) {  // nothing came after
+    thread.pending = *thread.late;
+    thread.late.reset();
+    perform_store(id);
+  }
 }
 
 bool Explorer::can_go_on(const Thread& thread) const {

@@ -25,6 +25,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,6 +34,7 @@
 #include "base/model_seam.hpp"
 #include "checker/choices.hpp"
 #include "checker/graph.hpp"
+#include "checker/lifetimes.hpp"
 #include "checker/program.hpp"
 #include "checker/races.hpp"
 #include "checker/strand.hpp"
@@ -99,6 +101,8 @@ class Explorer final : public base::ModelSeam {
   [[noreturn]] void fail(const char* file, int line,
                          const char* text) noexcept override;
   void progress() noexcept;
+  std::byte* begin_life(std::size_t size, std::string name);
+  void end_life(void* object, Site site);
 
  private:
   struct Read {
@@ -118,6 +122,7 @@ class Explorer final : public base::ModelSeam {
     std::vector<Read> cycle;    // what it read before it waited
     int floor_location = -1;    // there it reads what is later than
     int floor_store = kNoEvent;
+    std::optional<Pending> late;  // a store that a mutation holds back
   };
   struct Option {
     int store;
@@ -143,6 +148,11 @@ class Explorer final : public base::ModelSeam {
   // seam.cpp: on the stack of a strand
   Thread& self() { return threads_[static_cast<std::size_t>(current_)]; }
   std::uint64_t post(Pending pending);
+  void catch_up();
+  void check_alive(const void* address);
+  std::optional<std::uint64_t> known_value(int location) const;
+  std::uint64_t keep(std::uint64_t known, Site site);
+  std::string name_of(int thread) const;
   [[noreturn]] void abandon();
   Access access_to(base::ModelWord word, Order order, Site site);
   bool mutates(const Site& site);
@@ -163,6 +173,7 @@ class Explorer final : public base::ModelSeam {
   Program* program_ = nullptr;
   Graph graph_;
   Races races_;
+  Lifetimes lifetimes_;
   std::array<Thread, kMaxThreads> threads_;
   std::size_t count_ = 0;  // of threads
   std::map<const void*, std::vector<int>> sleepers_;

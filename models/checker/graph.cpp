@@ -203,6 +203,22 @@ bool Graph::goes_around(const Event& draft, int before) const {
   return false;
 }
 
+int Graph::unordered_use(int thread, const std::byte* begin,
+                         std::size_t size) const {
+  const Clock& now = clock(thread);
+  for (int id = 0; id < this->size(); ++id) {
+    const Event& other = event(id);
+    const auto* at =
+        static_cast<const std::byte*>(location(other.location).address);
+    if (std::less<>()(at, begin) || !std::less<>()(at, begin + size)) continue;
+    if (other.thread != kSetup && other.thread != thread &&
+        !known(now, other)) {
+      return id;
+    }
+  }
+  return kNoEvent;
+}
+
 void Graph::join_all(int thread) {
   auto& clock = clocks_[static_cast<std::size_t>(thread)];
   for (std::size_t i = 0; i < kMaxThreads; ++i) {

@@ -106,6 +106,9 @@ class Graph {
   int add_store(const Access& access, int after, std::uint64_t bits);
   int add_rmw(const Access& access, int store, std::uint64_t bits);
 
+  // An event of another thread in this range of memory that does not happen
+  // before what this thread does next; kNoEvent if there is none.
+  int unordered_use(int thread, const std::byte* begin, std::size_t size) const;
   // The thread has seen what all others did.
   void join_all(int thread);
   const Clock& clock(int thread) const {

@@ -1,4 +1,4 @@
-// mutation.hpp: a weaker order at one place of the code under test.
+// mutation.hpp: one change at one place of the code under test.
 //
 // The checker knows where each operation stands in the source, so no header
 // needs a mark: a mutation names the file and a piece of the statement's text.
@@ -16,6 +16,8 @@ enum class Effect : std::uint8_t {
   weaken,          // the order
   weaken_failure,  // the order of a compare-exchange that fails
   skip,            // the store does not happen
+  late,            // the store happens after the thread's next operation
+  stale,           // the load answers what the thread knew: nobody looked again
 };
 
 struct Mutation {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,6 +94,7 @@ enum class Verdict : std::uint8_t {
   failed,      // expect(), WEFT_ASSERT or WEFT_CHECK
   race,        // two uses of plain data, unordered
   deadlock,    // or a lost wake-up: nobody can go on
+  leak,        // an object that a thread made and nobody ended
   too_long,    // more than max_steps
   incomplete,  // nothing found within max_executions or max_seconds
 };
@@ -123,5 +125,24 @@ void expect(bool holds, const char* what,
             base::Site site = base::Site::current());
 // In a model thread: what comes now is no repetition of what came before.
 void progress();
+
+namespace detail {
+std::byte* begin_life(std::size_t size, std::string name);
+void end_life(void* object, base::Site site);
+}  // namespace detail
+
+// In a model thread: an object that threads hand to each other and that one of
+// them ends. Any use that nothing orders before the end fails the execution,
+// and so does an object that is left.
+template <typename T, typename... Arguments>
+T& create(std::string name, Arguments&&... arguments) {
+  return *::new (static_cast<void*>(detail::begin_life(
+      sizeof(T), std::move(name)))) T(std::forward<Arguments>(arguments)...);
+}
+template <typename T>
+void destroy(T& object, base::Site site = base::Site::current()) {
+  object.~T();
+  detail::end_life(&object, site);
+}
 
 }  // namespace weft::model

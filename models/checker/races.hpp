@@ -1,6 +1,8 @@
 // races.hpp: finds two uses of plain data that nothing orders.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <unordered_map>
 
 #include "base/model_seam.hpp"
@@ -31,6 +33,20 @@ class Races {
     const auto t = static_cast<std::size_t>(thread);
     const auto step = static_cast<std::uint16_t>(clock[t] + 1);
     (writes ? cell.write : cell.reads[t]) = {thread, step, site};
+    return nullptr;
+  }
+
+  // All plain data in this range ends here: as if written.
+  const Use* end(const std::byte* begin, std::size_t size, int thread,
+                 const Clock& clock, base::Site site) {
+    for (auto& [address, cell] : cells_) {
+      const auto* at = static_cast<const std::byte*>(address);
+      if (std::less<>()(at, begin) || !std::less<>()(at, begin + size))
+        continue;
+      if (const auto* other = use(address, thread, clock, true, site)) {
+        return other;
+      }
+    }
     return nullptr;
   }
 

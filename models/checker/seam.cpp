@@ -33,7 +33,79 @@ std::uint64_t Explorer::post(Pending pending) {
   Thread& thread = self();
   thread.pending = pending;
   thread.strand.leave();
+  if (pending.what != What::spin && pending.what != What::sleep) {
+    check_alive(graph_.location(pending.access.location).address);
+  }
+  catch_up();
   return thread.pending.result;
+}
+
+// A store that a mutation held back until now.
+void Explorer::catch_up() {
+  Thread& thread = self();
+  if (!thread.late) return;
+  const Pending store = *thread.late;
+  const Pending answered = thread.pending;
+  thread.late.reset();
+  post(store);
+  thread.pending = answered;
+}
+
+std::string Explorer::name_of(int thread) const {
+  const auto i = static_cast<std::size_t>(thread);
+  return i < program_->threads_.size() ? program_->threads_[i].name
+                                       : std::string("finally");
+}
+
+std::byte* Explorer::begin_life(std::size_t size, std::string name) {
+  auto* memory = lifetimes_.begin(size, name);
+  program_->names_.push_back({memory, size, std::move(name)});
+  return memory;
+}
+
+void Explorer::end_life(void* object, Site site) {
+  auto* life = lifetimes_.at(object);
+  note("ends an object", site);
+  const int use = graph_.unordered_use(current_, life->begin, life->size);
+  const auto* plain = races_.end(life->begin, life->size, current_,
+                                 graph_.clock(current_), site);
+  life->ended = true;
+  if (use == kNoEvent && plain == nullptr) return;
+  const int user = use != kNoEvent ? graph_.event(use).thread : plain->thread;
+  end(Verdict::race, name_of(current_) + " ends " + life->name +
+                         ", which nothing orders after a use by " +
+                         name_of(user));
+  abandon();
+}
+
+void Explorer::check_alive(const void* address) {
+  const auto* life = lifetimes_.at(address);
+  if (life == nullptr || !life->ended) return;
+  end(Verdict::failed,
+      name_of(current_) + " uses " + life->name + " after its end");
+  abandon();
+}
+
+namespace detail {
+std::byte* begin_life(std::size_t size, std::string name) {
+  return static_cast<Explorer*>(base::model_seam())
+      ->begin_life(size, std::move(name));
+}
+void end_life(void* object, base::Site site) {
+  static_cast<Explorer*>(base::model_seam())->end_life(object, site);
+}
+}  // namespace detail
+
+// What the thread last read or wrote there.
+std::optional<std::uint64_t> Explorer::known_value(int location) const {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (step->thread != current_ || step->event == kNoEvent) continue;
+    const auto& event = graph_.event(step->event);
+    if (event.location == location) {
+      return event.writes() ? event.written : event.read;
+    }
+  }
+  return std::nullopt;
 }
 
 void Explorer::abandon() {
@@ -68,12 +140,30 @@ void Explorer::created(base::ModelWord word) noexcept {
   graph_.create(current_, word.address, word.size, word.bits);
 }
 
+// By a mutation, in place of a look. A loop around it may have no end.
+std::uint64_t Explorer::keep(std::uint64_t known, Site site) {
+  note("does not look again", site);
+  if (steps_.size() > static_cast<std::size_t>(options_.max_steps)) {
+    end(Verdict::too_long, "a loop that does not look again");
+    abandon();
+  }
+  return known;
+}
+
 std::uint64_t Explorer::load(base::ModelWord word, Order order,
                              Site site) noexcept {
   wait_if_repeating(site);
   Pending pending{.what = What::load, .access = access_to(word, order, site)};
   use(site, SiteKind::load, order, false);
-  if (mutates(site)) pending.access.order = options_.mutation->weaker;
+  if (mutates(site)) {
+    if (options_.mutation->effect == Effect::stale) {
+      if (const auto known = known_value(pending.access.location)) {
+        return keep(*known, site);
+      }
+    } else {
+      pending.access.order = options_.mutation->weaker;
+    }
+  }
   return post(pending);
 }
 
@@ -86,6 +176,11 @@ void Explorer::store(base::ModelWord word, std::uint64_t bits, Order order,
   if (mutates(site)) {
     if (options_.mutation->effect == Effect::skip) {
       return note("skips the store", site);
+    }
+    if (options_.mutation->effect == Effect::late) {
+      note("puts the store off", site);
+      self().late = pending;
+      return;
     }
     pending.access.order = options_.mutation->weaker;
   }
@@ -141,16 +236,12 @@ void Explorer::plain(const void* address, bool writes, Site site) noexcept {
                     .address = address,
                     .text = writes ? "writes" : "reads",
                     .site = site});
+  check_alive(address);
   const auto* other =
       races_.use(address, current_, graph_.clock(current_), writes, site);
-  if (other == nullptr) return;
-  const auto name = [&](int id) {
-    const auto i = static_cast<std::size_t>(id);
-    return i < program_->threads_.size() ? program_->threads_[i].name
-                                         : std::string("finally");
-  };
-  end(Verdict::race, "data race of " + name(other->thread) + " and " +
-                         name(current_) + " on plain data");
+  if (other == nullptr) return catch_up();
+  end(Verdict::race, "data race of " + name_of(other->thread) + " and " +
+                         name_of(current_) + " on plain data");
   abandon();
 }
 

@@ -209,17 +209,6 @@ TEST(Detection, FailsAWeakCompareExchangeIfAsked) {
   EXPECT_EQ(explore({.spurious_failures = 1}, build).verdict, Verdict::failed);
 }
 
-TEST(Detection, AppliesAMutation) {
-  const Mutation mutation{.name = "ready relaxed",
-                          .file = "detection_test.cpp",
-                          .function = "",
-                          .text = "ready.store(true, order)",
-                          .weaker = relaxed};
-  const auto report = publish(release, {.mutation = &mutation});
-  EXPECT_EQ(report.verdict, Verdict::race);
-  EXPECT_GT(report.mutated, 0u);
-}
-
 TEST(Detection, SeesAnObjectThatAThreadMakes) {
   const auto report = explore({}, [](Program& p) {
     auto& shared = p.make<Atomic<Atomic<int>*>>("shared", nullptr);

@@ -50,6 +50,8 @@ std::vector<Case> read_cases(const std::string& file) {
   return cases;
 }
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.program; }
+
 class Litmus : public testing::TestWithParam<Case> {};
 
 TEST_P(Litmus, HasExactlyTheOutcomesOfTheMemoryModel) {
