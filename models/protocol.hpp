@@ -18,7 +18,11 @@ struct Scenario {
   Options options = {};
   // A known mistake: the checker must find it, or it is blind.
   Verdict expected = Verdict::holds;
+  bool nightly = false;  // takes minutes; only if asked for
 };
+
+// "holds", "holds (bounded)", "deadlock, as it must: ..."
+std::string outcome(const Scenario& scenario, const Report& report);
 
 struct Protocol {
   std::string name;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "audit.hpp"
+#include "page.hpp"
 #include "protocol.hpp"
 
 namespace weft::model {
@@ -13,11 +14,16 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: weft-models [NAME...]            run what contains one of NAMEs\n"
+    "       weft-models --nightly [NAME...]  with the scenarios that take "
+    "long\n"
+    "       weft-models --page FILE          run all, write the tables there\n"
     "       weft-models --replay NAME STRING run one execution of a scenario\n"
     "       weft-models --audit [NAME...]    weaken every order, one by one\n"
-    "       weft-models --list\n"
+    "       weft-models --list               the names\n"
+    "       weft-models --help               this text\n"
     "\n"
-    "A name is 'protocol' or 'protocol/scenario'.\n";
+    "A name is 'protocol' or 'protocol/scenario'. Ends with 1 if a model does\n"
+    "not give what it should, or a mutation is found by none.\n";
 
 std::vector<Protocol> protocols() {
   return {work_deque(),   ring(),   private_queue(), join_word(),
@@ -46,17 +52,9 @@ void print_failure(const std::string& name, const Report& report) {
               report.trace.c_str(), name.c_str(), report.replay.c_str());
 }
 
-std::string outcome(const Scenario& scenario, const Report& report) {
-  std::string result = to_string(report.verdict);
-  if (report && scenario.options.preemptions != 0) result += " (bounded)";
-  const bool as_expected = report.verdict == scenario.expected;
-  if (!report && as_expected) result += ", as it must: " + report.what;
-  return result;
-}
-
-void run_scenario(const std::string& name, const Scenario& scenario,
-                  Totals& totals) {
-  const auto report = explore(scenario.options, scenario.build);
+Report run_scenario(const std::string& name, const Scenario& scenario,
+                    Totals& totals) {
+  auto report = explore(scenario.options, scenario.build);
   std::printf("%-36s %7llu %5llu %10llu %10llu %8.2f  %s\n", name.c_str(),
               static_cast<unsigned long long>(report.threads),
               static_cast<unsigned long long>(report.steps),
@@ -71,17 +69,18 @@ void run_scenario(const std::string& name, const Scenario& scenario,
       scenario.options.max_executions != 0 || scenario.options.max_seconds > 0;
   if (report.verdict == scenario.expected ||
       (limited && report.verdict == Verdict::incomplete)) {
-    return;
+    return report;
   }
   ++totals.surprises;
   print_failure(name, report);
+  return report;
 }
 
 // The first scenario that catches it, or nullptr.
 const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
                         Report& report, bool& applied) {
   for (const auto& scenario : protocol.scenarios) {
-    if (scenario.expected != Verdict::holds) continue;
+    if (scenario.expected != Verdict::holds || scenario.nightly) continue;
     auto options = scenario.options;
     options.mutation = &mutation;
     report = explore(options, scenario.build);
@@ -94,12 +93,13 @@ const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
   return nullptr;
 }
 
-void run_mutations(const Protocol& protocol, Totals& totals) {
+void run_mutations(const Protocol& protocol, Totals& totals, Page& page) {
   int killed = 0;
   for (const auto& mutation : protocol.mutations) {
     Report report;
     bool applied = false;
     const auto* scenario = catches(protocol, mutation, report, applied);
+    page.add(mutation, scenario, report);
     if (scenario != nullptr) {
       ++killed;
       std::printf("  killed  %-34s %s: %s\n", mutation.name,
@@ -118,19 +118,20 @@ void run_mutations(const Protocol& protocol, Totals& totals) {
   totals.mutations += count;
 }
 
-int run(const std::vector<std::string>& names) {
+int run(const std::vector<std::string>& names, bool nightly, Page& page) {
   Totals totals;
   std::printf("%-36s %7s %5s %10s %10s %8s\n", "protocol/scenario", "threads",
               "steps", "executions", "dropped", "seconds");
   for (const auto& protocol : protocols()) {
     bool any = false;
+    page.begin(protocol);
     for (const auto& scenario : protocol.scenarios) {
       const auto name = protocol.name + "/" + scenario.name;
-      if (!wanted(name, names)) continue;
-      run_scenario(name, scenario, totals);
+      if (!wanted(name, names) || (scenario.nightly && !nightly)) continue;
+      page.add(scenario, run_scenario(name, scenario, totals));
       any = true;
     }
-    if (any) run_mutations(protocol, totals);
+    if (any) run_mutations(protocol, totals, page);
   }
   std::printf("%llu executions in %.1f s; mutations killed: %d of %d; %s\n",
               static_cast<unsigned long long>(totals.executions),
@@ -153,6 +154,14 @@ int replay(const std::string& name, const std::string& path) {
   return 2;
 }
 
+int run_for_page(const std::string& file) {
+  Page page;
+  const int result = run({}, false, page);
+  if (page.write(file)) return result;
+  std::fprintf(stderr, "weft-models: cannot write %s\n", file.c_str());
+  return 2;
+}
+
 int list() {
   for (const auto& protocol : protocols()) {
     for (const auto& scenario : protocol.scenarios) {
@@ -170,17 +179,33 @@ int audit_all(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+std::string outcome(const Scenario& scenario, const Report& report) {
+  std::string result = to_string(report.verdict);
+  if (report && scenario.options.preemptions != 0) result += " (bounded)";
+  const bool as_expected = report.verdict == scenario.expected;
+  if (!report && as_expected) result += ", as it must: " + report.what;
+  return result;
+}
+
 }  // namespace weft::model
 
 int main(int argc, char** argv) {
   using namespace weft::model;
   const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--help" || first == "-h") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
   if (first == "--list") return list();
+  if (first == "--page" && argc == 3) return run_for_page(argv[2]);
   if (first == "--replay" && argc == 4) return replay(argv[2], argv[3]);
   if (first == "--audit") return audit_all({argv + 2, argv + argc});
-  if (first.starts_with("-")) {
+  const bool nightly = first == "--nightly";
+  if (first.starts_with("-") && !nightly) {
     std::fputs(kUsage, stderr);
     return 2;
   }
-  return run({argv + 1, argv + argc});
+  Page page;
+  return run({argv + (nightly ? 2 : 1), argv + argc}, nightly, page);
 }
