@@ -91,9 +91,12 @@ class Runtime {
   auto run(F&& body) -> Result<typename detail::BodyOf<F>::type> {
     Nursery nursery(ref());
     auto task = nursery.spawn(std::forward<F>(body));
-    // The root's failure is reported here, by its task.
-    (void)nursery.template join<detail::Panics>();
-    return task.join();
+    // The root's failure is its task's. What it left behind, by destructors
+    // that ran after its body, is the nursery's alone.
+    const Status left = nursery.template join<detail::Panics>();
+    auto result = task.join();
+    if (result && !left) return left.error();
+    return result;
   }
 
   // Waits until all fibers have ended, at most until the deadline, then

@@ -32,6 +32,9 @@ void Fiber::run_body() noexcept {
 void Fiber::take_inherited() noexcept {
   Extras& own = *extras.load(relaxed);  // the fiber's own
   if (own.inherited == Errc{}) return;
+  // Whom only a cancel ended has not failed, its children have: the family
+  // hears of that when the fiber winds up.
+  if (answers_cancel()) return;
   const auto error = std::exchange(own.inherited, Errc{});
   auto exception = std::move(own.inherited_exception);
   if (outcome != Outcome::value) return;  // its own failure says enough

@@ -102,6 +102,12 @@ class alignas(kCacheLine) Fiber {
   }
   void set_exception(std::exception_ptr what) noexcept;
 
+  // Ended, and only because it was cancelled: no failure of its own.
+  bool answers_cancel() noexcept {
+    return outcome == Outcome::error && error() == Errc::cancelled &&
+           word.cancelled();
+  }
+
   // The body, on this stack: leaves outcome and storage. Catches everything.
   void run_body() noexcept;
   // The end of the body: an inherited failure becomes the outcome.

@@ -29,7 +29,7 @@ WEFT_INLINE Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
 
 // The newest fiber that this worker queued for itself.
 WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
-  if (scheduler_.idle.hungry()) [[unlikely]] {
+  if (scheduler_.idle.hungry() && scheduler_.config().steal) [[unlikely]] {
     expose();
     return queues.deque.pop();
   }

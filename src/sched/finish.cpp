@@ -24,7 +24,7 @@ bool failed(const Fiber& fiber) noexcept {
 void Worker::report_failure(Fiber& fiber) noexcept {
   if (fiber.outcome == Outcome::exception) {
     fiber.family->fail(Errc::panicked, fiber.exception());
-  } else if (!(fiber.error() == Errc::cancelled && fiber.word.cancelled())) {
+  } else if (!fiber.answers_cancel()) {
     fiber.family->fail(fiber.error(), nullptr);
   }
 }
@@ -105,16 +105,17 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 }
 
 // When the fair look is due the fiber yields first, so that a loop of spawns
-// and joins, or of waits that have no time, starves nobody. Unless nobody waits
-// but its own kind, and the oldest of those is not overdue: two computations
-// that take turns often would pile their children onto each other, out of the
-// reach of their joins.
+// and joins, or of waits that have no time, starves nobody. If nobody seems to
+// wait but its own kind, and the oldest of those is not overdue, most looks are
+// skipped: two computations that take turns often would pile their children
+// onto each other, out of the reach of their joins. Not all: what is cheap to
+// ask here knows neither those who yielded nor other workers' deadlines.
 void Worker::count_as_dispatch() noexcept {
   if (until_fair_ > 1) [[likely]] {
     --until_fair_;
     return;
   }
-  if (!fair_due_ && nobody_waits() && !oldest_is_overdue() &&
+  if (++skipped_looks_ < kSkippedLooks && nobody_waits() && !look_at_oldest() &&
       (queues.timers.next_deadline() == time::kNever ||
        queues.timers.next_deadline() > time::now())) {
     until_fair_ = kFairInterval;

@@ -110,6 +110,7 @@ Fiber* Worker::look() noexcept {
 Fiber* Worker::look_fairly() noexcept {
   fair_due_ = false;
   until_fair_ = kFairInterval;
+  skipped_looks_ = 0;
   push_next_up();
   // Whom timers woke runs first, but not twice in a row: a deadline at each
   // look would else starve all that is below. Then the next look comes at once.
@@ -148,12 +149,12 @@ Fiber* Worker::look_fairly() noexcept {
   return nullptr;
 }
 
-// Has the oldest of its own queue been there for too long? One that was woken
-// for two looks. One that has not begun may wait for many: of a tree
-// of fibers it is the largest part, and with every one begun another stack is
-// in use. Looks, not time: one worker runs the same program in the same order
-// each time.
-bool Worker::oldest_is_overdue() noexcept {
+// Counts a look at the oldest of its own queue; true if it has been there for
+// too many. One that was woken: for two. One that has not begun may wait for
+// more: of a tree of fibers it is the largest part, and with every one begun
+// another stack is in use. Looks, not time: one worker runs the same program in
+// the same order each time.
+bool Worker::look_at_oldest() noexcept {
   const Fiber* oldest = queues.deque.peek_oldest();
   if (oldest == nullptr) oldest = queues.recent.peek_front();
   if (std::exchange(oldest_, oldest) != oldest) looks_at_oldest_ = 0;
@@ -165,7 +166,7 @@ bool Worker::oldest_is_overdue() noexcept {
 // Newer ones would outrun it for ever. Every other time those that yielded come
 // first.
 Fiber* Worker::take_overdue() noexcept {
-  if (!oldest_is_overdue()) return nullptr;
+  if (!look_at_oldest()) return nullptr;
   looks_at_oldest_ = 0;
   if (++overdue_ % 2 == 0 && queues.turns.size_hint() != 0) return nullptr;
   Fiber* const taken = queues.deque.steal().task;
@@ -194,15 +195,17 @@ unsigned Worker::watch_timers() noexcept {
   return woken;
 }
 
-// The inbox of the worker whose timers were just watched, if that has not
-// turned since it was watched last: it may sit in one fiber for long.
+// In turn the inbox of one other worker, if that has not turned since it was
+// watched last: it may sit in one fiber for long.
 Fiber* Worker::watch_inbox() noexcept {
-  if (!scheduler_.config().steal) return nullptr;
-  Worker& other = *scheduler_.workers[watched_];
+  const auto& all = scheduler_.workers;
+  if (!scheduler_.config().steal || all.size() == 1) return nullptr;
+  do {
+    inbox_watched_ = inbox_watched_ + 1 < all.size() ? inbox_watched_ + 1 : 0;
+  } while (inbox_watched_ == index_);
+  Worker& other = *all[inbox_watched_];
   const auto beat = other.heartbeat();
-  if (&other == this || std::exchange(watches_[watched_], beat) != beat) {
-    return nullptr;
-  }
+  if (std::exchange(watches_[inbox_watched_], beat) != beat) return nullptr;
   return other.queues.inbox.take().item;
 }
 

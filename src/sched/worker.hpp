@@ -52,7 +52,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   static constexpr std::size_t kInboxSlots = 256;
 #endif
   static constexpr unsigned kFairInterval = 61;  // dispatches between looks
-  static constexpr unsigned kLooksUntilOverdue = 64;  // see oldest_is_overdue()
+  static constexpr unsigned kLooksUntilOverdue = 64;  // see look_at_oldest()
+  static constexpr unsigned kSkippedLooks = 8;        // see count_as_dispatch()
 
   Worker(Scheduler& scheduler, unsigned index);
   Worker(const Worker&) = delete;
@@ -137,7 +138,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
   unsigned watch_timers() noexcept;
-  bool oldest_is_overdue() noexcept;
+  bool look_at_oldest() noexcept;
   Fiber* take_overdue() noexcept;
   Fiber* watch_inbox() noexcept;
   void watch_own_deadline() noexcept;
@@ -214,6 +215,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   const Fiber* oldest_ = nullptr;  // of its own at the last fair look
   unsigned looks_at_oldest_ = 0;   // how many it has been that
   unsigned overdue_ = 0;           // how often one was
+  unsigned skipped_looks_ = 0;     // since the last fair one
   unsigned fair_place_ = 0;        // where the next fair look begins
   bool fair_due_ = false;
   bool woken_wait_ = false;  // timers woke some at a look that took another
@@ -229,7 +231,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Victims victims_;
   std::int64_t stolen_at_ = 0;          // when the last steal ended
   std::int64_t crumbs_ = 0;             // how many it brought
-  unsigned watched_ = 0;                // whose timers to look at next
+  unsigned watched_ = 0;                // whose timers were watched last
+  unsigned inbox_watched_ = 0;          // whose inbox
   std::vector<std::uint64_t> seen_;     // heartbeats when the search began
   std::vector<std::uint64_t> watches_;  // and when last watched
   bool new_deadline_ = false;  // armed since somebody was told to watch it

@@ -21,7 +21,9 @@ void wait_until_gone(const WaitNode& node) noexcept {
                                       Deadline deadline) noexcept {
   Wait wait;
   if (&child == &wait.self()) return Errc::invalid;
-  if (wait.begin(false) == Begun::cancelled) return Errc::cancelled;
+  if (wait.begin(false) == Begun::cancelled) {
+    return refuse_cancelled(wait.self());
+  }
   WaitNode node;
   wait.own(node);
   node.linked();
@@ -45,7 +47,7 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
   sched::check_may_park(here);
   Fiber& self = *here.current;
   if (self.word.cancelled()) [[unlikely]]
-    return Errc::cancelled;
+    return refuse_cancelled(self);
   if (child.join.is_done()) return {};
   if (deadline == Deadline::never() && here.worker != nullptr &&
       &child != &self) {

@@ -3,6 +3,7 @@
 #include "base/futex.hpp"
 #include "fiber/fiber.hpp"
 #include "sched/worker.hpp"
+#include "wait/wait.hpp"
 
 namespace weft::waiting {
 
@@ -24,7 +25,7 @@ Status park_if(const Atomic<std::uint32_t>& flag,
     case Begun::had_token:
       return {};
     case Begun::cancelled:
-      return Errc::cancelled;
+      return refuse_cancelled(self);
     case Begun::go_on:
       break;
   }

@@ -81,9 +81,16 @@ Status outcome(Who who) noexcept {
   }
 }
 
+Status refuse_cancelled(const Fiber& self) noexcept {
+  if (!self.proxy) this_worker().count_as_dispatch();
+  return Errc::cancelled;
+}
+
 Status until(Deadline when) noexcept {
   Wait wait;
-  if (wait.begin(false) == Begun::cancelled) return Errc::cancelled;
+  if (wait.begin(false) == Begun::cancelled) {
+    return refuse_cancelled(wait.self());
+  }
   const auto who = wait.park(when);
   wait.end();
   return who == Who::deadline ? Status() : outcome(who);

@@ -61,12 +61,17 @@ class Wait {
 // What the caller of a wait is told; ok if a source ended it.
 Status outcome(Who who) noexcept;
 
+// The caller is cancelled and does not wait: answers cancelled, and counts, for
+// a loop that takes no notice must not keep its worker to itself.
+Status refuse_cancelled(const Fiber& self) noexcept;
+
 // Any fiber or thread. Waits until `child` has ended; the caller holds its
 // handle. May run it in place. Errors: invalid (oneself, or somebody waits
-// already), cancelled, timed_out.
+// already), cancelled, timed_out, exhausted (memory).
 Status for_end(Fiber& child, Deadline deadline) noexcept;
 
-// Owner only. Waits until the family has no members. Errors: timed_out.
+// Owner only. Waits until the family has no members. Errors: timed_out,
+// exhausted (memory).
 // Shielded: a cancelled owner still waits for its children.
 Status for_family(fiber::Family& family, Deadline deadline) noexcept;
 

@@ -127,13 +127,17 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
                Deadline deadline) noexcept {
   Waiter waiter;
   node_in(waiter.node_).slot = io;
-  if (waiting::Wait().self().word.cancelled()) return Errc::cancelled;
+  if (auto& self = waiting::Wait().self(); self.word.cancelled()) {
+    return waiting::refuse_cancelled(self);
+  }
   for (;;) {
     // After a won wake the waitable completes, cancelled or not: else what it
     // was woken for would be lost.
     waiting::Wait wait;
     if (ops.try_complete(waitable, waiter)) return {};
-    if (wait.begin(false) == waiting::Begun::cancelled) return Errc::cancelled;
+    if (wait.begin(false) == waiting::Begun::cancelled) {
+      return waiting::refuse_cancelled(wait.self());
+    }
     wait.own(node_in(waiter.node_));
     if (!ops.publish(waitable, waiter)) {
       (void)wait.withdraw();

@@ -101,6 +101,85 @@ TEST_F(FairLookTest, ADeadlineAtEveryLookStarvesNobody) {
   EXPECT_TRUE(came);
 }
 
+// What can be done in a loop without leaving the stack: beside it a fiber that
+// has yielded comes again.
+template <typename Step>
+void expect_a_yielded_fiber_comes_again(Runtime runtime, Step&& step) {
+  bool came = false;  // one worker: no two fibers at once
+  EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+    nursery.spawn([&](Nursery& own) {
+      Task<int> former;
+      while (!came) step(own, former);
+    });
+    nursery.spawn([&] {
+      this_fiber::yield();
+      came = true;
+    });
+  }));
+}
+
+TEST_F(FairLookTest, SleepsOfNoTimeLetAYieldedFiberCome) {
+  expect_a_yielded_fiber_comes_again(start(1), [](Nursery&, Task<int>&) {
+    EXPECT_TRUE(this_fiber::sleep_for(0ns));
+  });
+}
+
+// Two frames in turn: the oldest of the queue is another each time.
+TEST_F(FairLookTest, JoinsInPlaceLetAYieldedFiberCome) {
+  expect_a_yielded_fiber_comes_again(start(1),
+                                     [](Nursery& own, Task<int>& former) {
+                                       auto task = own.spawn([] { return 1; });
+                                       EXPECT_TRUE(task.wait());
+                                       former = std::move(task);
+                                     });
+}
+
+TEST_F(FairLookTest, ACancelledFiberThatTakesNoNoticeLetsOthersCome) {
+  Runtime runtime = start(1);
+  bool came = false;
+  EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+    auto deaf = nursery.spawn([&] {
+      while (!came) (void)this_fiber::sleep_for(1h);
+    });
+    this_fiber::yield();
+    deaf.cancel();
+    this_fiber::yield();
+    came = true;
+  }));
+}
+
+// The other worker sits in one fiber: this one, which never leaves its stack,
+// watches its deadlines and its inbox.
+TEST_F(FairLookTest, SleepsOfNoTimeWatchAWorkerThatSitsInOneFiber) {
+  Runtime runtime = start(2);
+  std::atomic<bool> sits{false};
+  std::atomic<bool> slept{false};
+  std::atomic<int> came{0};
+  constexpr int kOutsiders = 4;  // some are placed in either inbox
+  std::thread outsider([&] {
+    while (!sits) std::this_thread::yield();
+    Nursery root(runtime.ref());
+    for (int i = 0; i < kOutsiders; ++i) root.spawn([&] { ++came; });
+    EXPECT_TRUE(root.join());
+  });
+  const auto all_came = [&] { return slept && came == kOutsiders; };
+  EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+    nursery.spawn([&](Nursery& own) {
+      own.spawn([&] {
+        EXPECT_TRUE(this_fiber::sleep_for(1ms));
+        slept = true;
+      });
+      const this_fiber::Pin here;
+      this_fiber::yield();
+      sits = true;
+      while (!all_came()) std::this_thread::yield();
+    });
+    while (!sits) this_fiber::yield();
+    while (!all_came()) EXPECT_TRUE(this_fiber::sleep_for(0ns));
+  }));
+  outsider.join();
+}
+
 TEST_F(FairLookTest, SleepsOfNoTimeStarveNobody) {
   expect_others_run_besides(
       [](Nursery&) { EXPECT_TRUE(this_fiber::sleep_for(0ns)); });
