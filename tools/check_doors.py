@@ -22,7 +22,8 @@ DOORS = [
     ("settles a wait", r"\bsettle\(",
      ["src/fiber/wait_node", "src/sched/finish.cpp",
       "src/wait/wait_list.cpp"]),
-    ("unparks a fiber", r"\bword\.unpark\(", ["src/wait/park.cpp"]),
+    ("unparks a fiber", r"\bword\.unpark\(",
+     ["src/wait/park.cpp", "src/sched/dispatch.cpp"]),  # there: stray_wake()
     ("pushes to a run queue", r"\bpush_local\(|\bqueues\.\w+\.push|"
      r"\bglobal\.push", ["src/sched/"]),
     ("knows the runtimes of the process",

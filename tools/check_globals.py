@@ -32,6 +32,10 @@ ALLOWED = {
     "weft::fiber::(anonymous namespace)::taken",
     # Tests: what the system refuses. Not in release builds.
     "weft::base::(anonymous namespace)::faults",
+    "weft::base::(anonymous namespace)::places",
+    "weft::base::(anonymous namespace)::disturbed",
+    "weft::base::(anonymous namespace)::lots",
+    "weft::base::(anonymous namespace)::strays",
     # What the process may use, and how much of it is used.
     "weft::stack::(anonymous namespace)::mprotect_guards",
     # The checker of a thread that runs a model; the model build only.

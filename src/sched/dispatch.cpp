@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/point.hpp"
 
 namespace weft::sched {
 
@@ -138,6 +139,8 @@ void Worker::arrive_otherwise() noexcept {
     case After::parking:
       check_canary(*after_fiber_->stack);
       mark_hosts(*after_fiber_);
+      base::pass(base::Point::parking);
+      if (base::stray_wake()) (void)after_fiber_->word.unpark();
       if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
         keep(*after_fiber_);
       }

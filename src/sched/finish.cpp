@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/point.hpp"
 #include "sched/dispatch.hpp"
 #include "sched/worker.hpp"
 #include "time/clock.hpp"
@@ -50,6 +51,7 @@ void Worker::wind_up(Fiber& self) noexcept {
 bool Worker::finish(Fiber& fiber) noexcept {
   Family* const family = fiber.family;  // afterwards the frame may be gone
   fiber.word.done(fiber.skip_body);
+  base::pass(base::Point::ended);
   const auto [joiner, reclaim] = fiber.join.finish();
   if (joiner != nullptr) settle_joiner(*joiner, true);
   if (reclaim) {

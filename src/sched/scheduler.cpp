@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "base/futex.hpp"
+#include "base/point.hpp"
 #include "sched/dispatch.hpp"
 #include "time/clock.hpp"
 
@@ -264,10 +265,12 @@ void Scheduler::place(Fiber& fiber) noexcept {
   Worker* const target =
       config_.spawn == SpawnPolicy::global ? nullptr : next_place();
   if (target != nullptr && target->queues.inbox.push(&fiber)) {
+    base::pass(base::Point::pushed);
     notify(*target);
     return;
   }
   global.push(&fiber);
+  base::pass(base::Point::pushed);
   notify();
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/asymmetric.hpp"
+#include "base/point.hpp"
 #include "sched/dispatch.hpp"
 #include "stack/overflow.hpp"
 #include "time/clock.hpp"
@@ -238,6 +239,7 @@ unsigned Worker::poll_timers(Worker& slot, std::int64_t now) noexcept {
   while (time::TimerNode* node = timers.pop_expired(now)) {
     Fiber& fiber = Fiber::of_timer(*node);
     counters.timers.add();
+    base::pass(base::Point::expired);
     if (fiber.word.claim(fiber.wait_ticket, fiber::Who::deadline) ==
         fiber::Claimed::won_and_owns) {
       fiber.next = due;
@@ -279,6 +281,7 @@ bool Worker::clock_unwatched() const noexcept {
 
 void Worker::sleep() noexcept {
   scheduler_.idle.announce(*this, std::exchange(searching_, false));
+  base::pass(base::Point::announced);
   base::heavy_barrier();  // [hungry] of every private queue
   if (!scheduler_.stopping() && !anything_visible()) {
     counters.sleeps.add();
@@ -289,6 +292,7 @@ void Worker::sleep() noexcept {
 }
 
 void Worker::block() noexcept {
+  base::pass(base::Point::dozing);
   new_deadline_ = false;  // looked at below
   // A fiber in the inbox of a worker that sits in a long-running one waits at
   // most this long for somebody to look.

@@ -1,5 +1,6 @@
 // join.cpp: waiting for the end of one fiber, or of a whole family.
 
+#include "base/point.hpp"
 #include "fiber/family.hpp"
 #include "fiber/fiber.hpp"
 #include "sched/worker.hpp"
@@ -27,6 +28,7 @@ void wait_until_gone(const WaitNode& node) noexcept {
   WaitNode node;
   wait.own(node);
   node.linked();
+  base::pass(base::Point::joining);
   const auto entered = child.join.enter(node);
   if (entered != JoinWord::Entered::waiting) {
     (void)wait.withdraw();
