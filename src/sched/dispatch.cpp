@@ -102,7 +102,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   }
   context::leave_stack(ground_of(from),
                        ground_of(to != nullptr ? to->stack : nullptr), ends);
-  weft_switch_context(&here, there);  // the only call: see switch_*.S
+  weft_switch_context(&here, there);  // the only switch: see switch_*.S
 }
 
 // The same where others may run it at once, or only this worker ever.
