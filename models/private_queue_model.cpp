@@ -122,17 +122,28 @@ constexpr const char* kLight = "base/asymmetric.hpp";
 }  // namespace
 
 Protocol private_queue() {
+  // As it runs where the kernel has membarrier: light stores are light.
+  const Options heavy{.heavy_barriers = 1};
   return {.name = "private queue",
           .files = {kFile, kLight},
           .scenarios = {{"pop and raid", pop_and_raid},
+                        {"pop and raid, membarrier", pop_and_raid, heavy},
+                        {"push and raid, membarrier", push_and_raid, heavy},
+                        {"two raiders, membarrier", two_raiders,
+                         Options{.heavy_barriers = 2}},
+                        {"turn, membarrier", turn, heavy},
+                        {"hungry, membarrier", hungry, heavy},
                         {"push and raid", push_and_raid},
                         {"two raiders", two_raiders},
                         {"turn", turn},
                         {"hungry", hungry},
-                        {"storm", storm}},
+                        {"storm", storm},
+                        {"storm, membarrier", storm,
+                         Options{.heavy_barriers = 2}, Verdict::holds, true}},
           .mutations = {
               {"light_store release", kLight, "light_store",
                "word.store(value, seq_cst)", release},
+              {"raid: no barrier", kFile, "::raid(", "heavy_barrier()"},
               {"enter: raided acquire", kFile, "::enter(",
                "raided_.load(seq_cst)", acquire},
               {"step_back: raided acquire", kFile, "::step_back(",

@@ -88,6 +88,9 @@ void Explorer::run_threads() {
     thread.pending = {};
     thread.since = 0;
     thread.woken = false;
+    thread.answered = 0;
+    thread.barrier = kNoEvent;
+    thread.let_others_at = kNoEvent;
     thread.history.clear();
     thread.cycle.clear();
     thread.floor_location = -1;
@@ -159,8 +162,11 @@ bool Explorer::can_go_on(const Thread& thread) const {
 bool Explorer::take_immediate() {
   for (std::size_t i = 0; i < count_; ++i) {
     Thread& thread = threads_[i];
-    if (thread.strand.done() || !can_go_on(thread)) continue;
     const int id = static_cast<int>(i);
+    const bool may_end = !thread.strand.done() &&
+                         thread.pending.what == What::barrier &&
+                         barrier_may_end(id);
+    if (!may_end && (thread.strand.done() || !can_go_on(thread))) continue;
     if (thread.pending.what == What::store) perform_store(id);
     resume(id);
     return true;
@@ -242,6 +248,10 @@ bool Explorer::take_read() {
     const auto what = thread.pending.what;
     if (thread.strand.done() ||
         (what != What::load && what != What::change && what != What::compare)) {
+      return;
+    }
+    if (thread.pending.answers && !is_wanted(id)) {
+      passed_over = true;  // nobody asks: it had better not stop here
       return;
     }
     if (options_of(id).empty()) {
@@ -351,6 +361,11 @@ void Explorer::report_stuck() {
   for (std::size_t i = 0; i < count_; ++i) {
     if (threads_[i].strand.done()) continue;
     const bool sleeps = threads_[i].pending.what == What::sleep;
+    if (threads_[i].pending.what == What::barrier) {
+      // It let others go first; where it did not is another execution.
+      ended_ = dropped_ = true;
+      return;
+    }
     if (!who.empty()) who += ", ";
     who += i < program_->threads_.size() ? program_->threads_[i].name
                                          : std::string("finally");

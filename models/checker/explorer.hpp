@@ -47,8 +47,9 @@ enum class What : std::uint8_t {
   store,
   change,
   compare,
-  spin,   // waits for a later store
-  sleep,  // waits for a futex_wake()
+  spin,     // waits for a later store
+  sleep,    // waits for a futex_wake()
+  barrier,  // waits until all others have passed one
 };
 
 struct Pending {
@@ -57,7 +58,8 @@ struct Pending {
   Order failure = std::memory_order_relaxed;
   base::Change change = base::Change::exchange;
   bool weak = false;
-  bool skip = false;  // by a mutation
+  bool skip = false;     // by a mutation
+  bool answers = false;  // a heavy barrier of another thread
   std::uint64_t operand = 0;
   std::uint64_t expected = 0;
   // The answer.
@@ -98,6 +100,10 @@ class Explorer final : public base::ModelSeam {
   void futex_wait(base::ModelWord word, std::uint32_t expected,
                   bool has_deadline) noexcept override;
   void futex_wake(base::ModelWord word, int count) noexcept override;
+  bool has_heavy_barriers() const noexcept override {
+    return options_.heavy_barriers != 0;
+  }
+  void heavy_barrier(Site site) noexcept override;
   [[noreturn]] void fail(const char* file, int line,
                          const char* text) noexcept override;
   void progress() noexcept;
@@ -118,9 +124,12 @@ class Explorer final : public base::ModelSeam {
     Pending pending;
     int since = 0;  // reads only stores from this event on: X2
     bool woken = false;
-    std::vector<Read> history;  // reads since the last write or pause
-    std::vector<Read> cycle;    // what it read before it waited
-    int floor_location = -1;    // there it reads what is later than
+    int answered = 0;              // heavy barriers, at a place of its choice
+    int barrier = kNoEvent;        // the beginning of its own
+    int let_others_at = kNoEvent;  // they may go on before they answer
+    std::vector<Read> history;     // reads since the last write or pause
+    std::vector<Read> cycle;       // what it read before it waited
+    int floor_location = -1;       // there it reads what is later than
     int floor_store = kNoEvent;
     std::optional<Pending> late;  // a store that a mutation holds back
   };
@@ -137,6 +146,11 @@ class Explorer final : public base::ModelSeam {
   bool take_immediate();
   bool take_read();
   bool can_go_on(const Thread& thread) const;
+  bool has_answered(int id, int barrier) const;
+  bool is_wanted(int id) const;
+  bool barrier_may_end(int caller);
+  void answer_for(int id);
+  int last_event(int id) const;
   std::vector<Option>& options_of(int id);
   void perform_store(int id);
   void perform_read(int id, Option option);
@@ -159,6 +173,8 @@ class Explorer final : public base::ModelSeam {
   void use(const Site& site, SiteKind kind, Order order, bool on_failure);
   void wait_for_change(std::vector<Read> reads, Site site);
   void wait_if_repeating(Site site);
+  void answer_if_chosen(Site site);
+  int barrier_word();
   void note(const char* text, Site site);
 
   const Options& options_;

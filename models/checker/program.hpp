@@ -82,6 +82,9 @@ struct Options {
   // limit the search is no proof.
   int preemptions = 0;
   int spurious_failures = 0;  // of compare_exchange_weak, in one execution
+  // So many calls of heavy_barrier() interrupt each thread, wherever it is; 0:
+  // light stores are seq_cst, as where the kernel refuses membarrier.
+  int heavy_barriers = 0;
   // So many times the same reads in a row are a loop that waits.
   int repeats = 3;
   const Mutation* mutation = nullptr;

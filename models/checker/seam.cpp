@@ -33,7 +33,8 @@ std::uint64_t Explorer::post(Pending pending) {
   Thread& thread = self();
   thread.pending = pending;
   thread.strand.leave();
-  if (pending.what != What::spin && pending.what != What::sleep) {
+  if (pending.what != What::spin && pending.what != What::sleep &&
+      pending.what != What::barrier) {
     check_alive(graph_.location(pending.access.location).address);
   }
   catch_up();
@@ -152,6 +153,7 @@ std::uint64_t Explorer::keep(std::uint64_t known, Site site) {
 
 std::uint64_t Explorer::load(base::ModelWord word, Order order,
                              Site site) noexcept {
+  answer_if_chosen(site);
   wait_if_repeating(site);
   Pending pending{.what = What::load, .access = access_to(word, order, site)};
   use(site, SiteKind::load, order, false);
@@ -169,6 +171,7 @@ std::uint64_t Explorer::load(base::ModelWord word, Order order,
 
 void Explorer::store(base::ModelWord word, std::uint64_t bits, Order order,
                      Site site) noexcept {
+  answer_if_chosen(site);
   Pending pending{.what = What::store,
                   .access = access_to(word, order, site),
                   .operand = bits};
@@ -192,6 +195,7 @@ void Explorer::store(base::ModelWord word, std::uint64_t bits, Order order,
 std::uint64_t Explorer::change(base::ModelWord word, base::Change what,
                                std::uint64_t operand, Order order,
                                Site site) noexcept {
+  answer_if_chosen(site);
   Pending pending{.what = What::change,
                   .access = access_to(word, order, site),
                   .change = what,
@@ -207,6 +211,7 @@ std::uint64_t Explorer::change(base::ModelWord word, base::Change what,
 bool Explorer::compare_exchange(base::ModelWord word, std::uint64_t& expected,
                                 std::uint64_t desired, Order success,
                                 Order failure, bool weak, Site site) noexcept {
+  answer_if_chosen(site);
   wait_if_repeating(site);
   Pending pending{.what = What::compare,
                   .access = access_to(word, success, site),

@@ -12,7 +12,8 @@
 //                                     mine.load(seq_cst);
 //
 // Where the kernel refuses membarrier, under ThreadSanitizer and in the model
-// build, light_store() is a seq_cst store and heavy_barrier() does nothing.
+// build, light_store() is a seq_cst store and heavy_barrier() does nothing. On a
+// model's thread the checker decides which of the two it is.
 //
 // Invariant
 //   A1  membarrier_registered is set only if membarrier works, and then every
@@ -22,7 +23,7 @@
 
 #include "base/atomic.hpp"
 
-#if defined(__SANITIZE_THREAD__) || defined(WEFT_MODEL)
+#if defined(__SANITIZE_THREAD__)
 #define WEFT_SYMMETRIC 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -32,7 +33,17 @@
 
 namespace weft::base {
 
-#if defined(WEFT_SYMMETRIC)
+#if defined(WEFT_MODEL)
+
+inline bool membarrier_works() noexcept {
+  auto* const seam = model_seam();
+  return seam != nullptr && seam->has_heavy_barriers();
+}
+inline void heavy_barrier(Site site = Site::current()) noexcept {
+  if (membarrier_works()) model_seam()->heavy_barrier(site);
+}
+
+#elif defined(WEFT_SYMMETRIC)
 
 inline bool membarrier_works() noexcept { return false; }
 inline void heavy_barrier() noexcept {}

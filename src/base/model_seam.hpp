@@ -70,6 +70,10 @@ class ModelSeam {
                                 std::memory_order failure, bool weak,
                                 Site site) noexcept = 0;
 
+  // Every other thread passes a full barrier between two of its operations.
+  virtual bool has_heavy_barriers() const noexcept = 0;
+  virtual void heavy_barrier(Site site) noexcept = 0;
+
   // Plain data: checked for races, no step of its own.
   virtual void plain(const void* address, bool writes, Site site) noexcept = 0;
 

@@ -6,10 +6,11 @@
 //   context   sp fp lr x19-x22 fpcr
 //   stack     x23-x28, d8-d15: 112 bytes below what sp was at the call
 //
-// Leaves by ret. The runtime switches in one function, Worker::leave, which ends
-// with it: the address is that of leave()'s caller. Two fibers that both yield,
-// or both park, left at the same one, which is what the return predictor has
-// from the call on the other stack; and it stays in step with the returns above.
+// Leaves by ret. The runtime switches in one function, Worker::leave, which
+// ends with it: the address is that of leave()'s caller. Two fibers that both
+// yield, or both park, left at the same one, which is what the return predictor
+// has from the call on the other stack; and it stays in step with the returns
+// above.
 //
 // The return address is signed while it is not in a register: paciasp is a
 // landing pad for indirect calls, too. All of these are hints, thus do nothing

@@ -1,9 +1,10 @@
 # switch_x86_64.S: the context switch (context.hpp has the contract, X1-X4).
 #
-# Leaves by ret. The runtime switches in one function, Worker::leave, which ends
-# with it: the address is that of leave()'s caller. Two fibers that both yield,
-# or both park, left at the same one, which is what the return predictor has
-# from the call on the other stack; and it stays in step with the returns above.
+# Leaves by ret. The runtime switches in one function, Worker::leave, which
+# ends with it: the address is that of leave()'s caller. Two fibers that both
+# yield, or both park, left at the same one, which is what the return predictor
+# has from the call on the other stack; and it stays in step with the returns
+# above.
 #
 # endbr64 is the landing pad of indirect calls where those are checked (IBT), and
 # does nothing elsewhere.
