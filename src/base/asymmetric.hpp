@@ -12,8 +12,8 @@
 //                                     mine.load(seq_cst);
 //
 // Where the kernel refuses membarrier, under ThreadSanitizer and in the model
-// build, light_store() is a seq_cst store and heavy_barrier() does nothing. On a
-// model's thread the checker decides which of the two it is.
+// build, light_store() is a seq_cst store and heavy_barrier() does nothing. On
+// a model's thread the checker decides which of the two it is.
 //
 // Invariant
 //   A1  membarrier_registered is set only if membarrier works, and then every

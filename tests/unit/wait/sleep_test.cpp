@@ -208,7 +208,9 @@ TEST_F(SleepOrderTest, IsKeptWhileTheWorkerOfTheSleeperIsStuck) {
       EXPECT_TRUE(this_fiber::sleep_for(1ms));
       woken = true;
     });
-    while (sleeper.state() != FiberState::parked) this_fiber::yield();
+    while (sleeper.state() != FiberState::parked && !woken) {
+      this_fiber::yield();
+    }
     // The other worker sleeps; it must watch this one's clock.
     const auto limit = Clock::now() + 5s;
     while (!woken && Clock::now() < limit) std::this_thread::yield();
