@@ -83,18 +83,18 @@ void Hold::let_go() noexcept {
   futex_wake(state, INT32_MAX);
 }
 
-Disturbance::Disturbance(std::uint32_t seed) noexcept {
-  strays.store(0, relaxed);        // a count
-  lots.store(seed, relaxed);       // no order
-  disturbed.store(true, relaxed);  // tests only
+Disturbance::Disturbance(std::uint32_t seed) noexcept
+    : disturbed_before_(disturbed.exchange(true, relaxed)),  // tests only
+      strays_before_(strays.load(relaxed)) {                 // a count
+  lots.store(seed, relaxed);                                 // no order
 }
 
 Disturbance::~Disturbance() {
-  disturbed.store(false, relaxed);  // tests only
+  disturbed.store(disturbed_before_, relaxed);  // tests only
 }
 
 std::uint32_t Disturbance::stray_wakes() const noexcept {
-  return strays.load(relaxed);  // a count
+  return strays.load(relaxed) - strays_before_;  // a count
 }
 
 }  // namespace weft::base

@@ -54,7 +54,7 @@ class Hold {
 };
 
 // As long as it lives, threads lose some time at every point, and fibers that
-// park are woken for nothing now and then. One at a time.
+// park are woken for nothing now and then. One inside the other is like one.
 class Disturbance {
  public:
   explicit Disturbance(std::uint32_t seed) noexcept;
@@ -64,6 +64,10 @@ class Disturbance {
 
   // Any thread. How many it has woken for nothing.
   std::uint32_t stray_wakes() const noexcept;
+
+ private:
+  const bool disturbed_before_;
+  const std::uint32_t strays_before_;
 };
 
 #else

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "support/disturbed.hpp"
 #include "support/watchdog.hpp"
 #include <weft/weft.hpp>
 
@@ -28,6 +29,7 @@ class RuntimeTest : public ::testing::Test {
 
  private:
   Watchdog watchdog_;
+  Disturbed disturbed_;
 };
 
 // The same over several numbers of workers.
