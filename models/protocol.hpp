@@ -38,6 +38,8 @@ Protocol join_word();
 Protocol control_word();
 Protocol family();
 Protocol idle();
+Protocol mistakes();
+Protocol mistaken_queues();
 
 // Something to hand over: who gets it sees what was written before.
 struct Item {

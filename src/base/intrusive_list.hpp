@@ -5,11 +5,13 @@
 
 #include <cstddef>
 
+#include "base/atomic.hpp"
+
 namespace weft::base {
 
 struct ListHook {
-  ListHook* previous = nullptr;  // nullptr: not in a list
-  ListHook* next = nullptr;
+  Plain<ListHook*> previous = nullptr;  // nullptr: not in a list
+  Plain<ListHook*> next = nullptr;
 };
 
 // T derives from ListHook.
@@ -22,10 +24,12 @@ class IntrusiveList {
 
   bool empty() const noexcept { return ends_.next == &ends_; }
   T* front() noexcept {
-    return empty() ? nullptr : static_cast<T*>(ends_.next);
+    ListHook* const first = ends_.next;
+    return first == &ends_ ? nullptr : static_cast<T*>(first);
   }
   T* back() noexcept {
-    return empty() ? nullptr : static_cast<T*>(ends_.previous);
+    ListHook* const last = ends_.previous;
+    return last == &ends_ ? nullptr : static_cast<T*>(last);
   }
 
   void push_back(T& member) noexcept { link(member, *ends_.previous, ends_); }

@@ -176,6 +176,7 @@ class ModelPlain {
   }
   // NOLINTNEXTLINE(google-explicit-constructor): as a plain object
   operator T() const noexcept { return get(); }
+  T operator->() const noexcept requires std::is_pointer_v<T> { return get(); }
   ModelPlain& operator=(T value) noexcept {
     set(value);
     return *this;

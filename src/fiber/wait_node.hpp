@@ -39,11 +39,11 @@ enum class Reason : std::uint8_t {
 };
 
 struct WaitNode : base::ListHook {
-  Fiber* fiber = nullptr;
-  std::uint64_t ticket = 0;
-  void* slot = nullptr;  // where a value goes to or comes from
-  std::uint16_t index = 0;
-  Reason reason = Reason::none;
+  Plain<Fiber*> fiber = nullptr;
+  Plain<std::uint64_t> ticket = 0;
+  Plain<void*> slot = nullptr;  // where a value goes to or comes from
+  Plain<std::uint16_t> index = 0;
+  Plain<Reason> reason = Reason::none;
 
   // Owner only. False while some waker or list still has the node.
   bool gone() const noexcept {

@@ -40,7 +40,8 @@ Waiter::~Waiter() {
 }
 void* Waiter::io() const noexcept { return node_in(node_).slot; }
 WakeReason Waiter::reason() const noexcept {
-  return static_cast<WakeReason>(node_in(node_).reason);
+  const fiber::Reason why = node_in(node_).reason;
+  return static_cast<WakeReason>(why);
 }
 
 void SpinLock::lock() noexcept {
