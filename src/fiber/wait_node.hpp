@@ -41,7 +41,7 @@ enum class Reason : std::uint8_t {
 struct WaitNode : base::ListHook {
   Plain<Fiber*> fiber = nullptr;
   Plain<std::uint64_t> ticket = 0;
-  Plain<void*> slot = nullptr;  // where a value goes to or comes from
+  void* slot = nullptr;  // where a value goes to or comes from
   Plain<std::uint16_t> index = 0;
   Plain<Reason> reason = Reason::none;
 
