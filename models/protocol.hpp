@@ -38,6 +38,8 @@ Protocol join_word();
 Protocol control_word();
 Protocol family();
 Protocol idle();
+Protocol wait_list();
+Protocol thread_wait();
 Protocol mistakes();
 Protocol mistaken_queues();
 

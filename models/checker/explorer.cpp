@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "checker/printer.hpp"
 
@@ -86,6 +87,7 @@ void Explorer::run_threads() {
   for (std::size_t i = 0; i < count_; ++i) {
     Thread& thread = threads_[i];
     thread.pending = {};
+    thread.carrier = nullptr;
     thread.since = 0;
     thread.woken = false;
     thread.answered = 0;
@@ -120,6 +122,7 @@ void Explorer::run_finally() {
   thread.cycle.clear();
   thread.floor_location = -1;
   thread.since = 0;
+  thread.carrier = nullptr;
   graph_.join_all(id);
   thread.strand.start(program_->finally_);
   ++count_;
@@ -133,7 +136,9 @@ void Explorer::resume(int id) {
   current_ = id;
   Thread& thread = threads_[static_cast<std::size_t>(id)];
   thread.pending.what = What::none;
+  auto* const mine = std::exchange(weft_tls_carrier, thread.carrier);
   thread.strand.resume();
+  thread.carrier = std::exchange(weft_tls_carrier, mine);
   current_ = -1;
   if (thread.strand.done() && thread.late && !ended_) {  // nothing came after
     thread.pending = *thread.late;

@@ -38,6 +38,7 @@
 #include "checker/program.hpp"
 #include "checker/races.hpp"
 #include "checker/strand.hpp"
+#include "sched/carrier.hpp"
 
 namespace weft::model {
 
@@ -121,6 +122,7 @@ class Explorer final : public base::ModelSeam {
   };
   struct Thread {
     Strand strand;
+    sched::Carrier* carrier = nullptr;  // its thread-local, while others run
     Pending pending;
     int since = 0;  // reads only stores from this event on: X2
     bool woken = false;
