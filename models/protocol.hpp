@@ -38,6 +38,7 @@ Protocol join_word();
 Protocol control_word();
 Protocol family();
 Protocol idle();
+Protocol timers();
 Protocol wait_list();
 Protocol thread_wait();
 Protocol mistakes();

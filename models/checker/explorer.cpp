@@ -366,8 +366,9 @@ void Explorer::report_stuck() {
   for (std::size_t i = 0; i < count_; ++i) {
     if (threads_[i].strand.done()) continue;
     const bool sleeps = threads_[i].pending.what == What::sleep;
-    if (threads_[i].pending.what == What::barrier) {
-      // It let others go first; where it did not is another execution.
+    // It let others go first, or its deadline comes: another execution.
+    if (threads_[i].pending.what == What::barrier ||
+        (sleeps && threads_[i].sleeps_until)) {
       ended_ = dropped_ = true;
       return;
     }

@@ -126,6 +126,7 @@ class Explorer final : public base::ModelSeam {
     Pending pending;
     int since = 0;  // reads only stores from this event on: X2
     bool woken = false;
+    bool sleeps_until = false;     // a deadline: never stuck
     int answered = 0;              // heavy barriers, at a place of its choice
     int barrier = kNoEvent;        // the beginning of its own
     int let_others_at = kNoEvent;  // they may go on before they answer

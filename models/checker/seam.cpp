@@ -318,6 +318,7 @@ void Explorer::futex_wait(base::ModelWord word, std::uint32_t expected,
   const bool gives_up = !same || (has_deadline && choices_.choose(2) == 1);
   if (!gives_up) {
     note("sleeps", site);
+    self().sleeps_until = has_deadline;
     post({.what = What::sleep});
     note("wakes", site);
   }

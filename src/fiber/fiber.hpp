@@ -79,7 +79,8 @@ class alignas(kCacheLine) Fiber {
   } storage;
 
   // Line 3: for those that wait, have a name, run in place.
-  std::uint64_t wait_ticket = 0;    // counts its waits; the fiber only
+  // Counts its waits. The fiber writes; a timer reads under its heap's lock.
+  Plain<std::uint64_t> wait_ticket = 0;
   Atomic<Extras*> extras{nullptr};  // written by the fiber or its spawner
   Fiber* host = nullptr;            // runs on this fiber's stack, in place
   context::ExceptionState exceptions;

@@ -36,10 +36,10 @@ class TimerHeap;
 struct TimerNode {
   static constexpr std::uint32_t kOut = UINT32_MAX;
 
-  std::int64_t when = kNever;  // fixed while it is in a heap
-  std::uint32_t index = kOut;
-  std::uint32_t sequence = 0;  // orders equal deadlines; wraps
-  TimerHeap* heap = nullptr;   // the last one it was in
+  Plain<std::int64_t> when = kNever;  // fixed while it is in a heap
+  Plain<std::uint32_t> index = kOut;
+  Plain<std::uint32_t> sequence = 0;  // orders equal deadlines; wraps
+  Plain<TimerHeap*> heap = nullptr;   // the last one it was in
 };
 
 class TimerHeap {
@@ -98,8 +98,8 @@ class TimerHeap {
   void publish_next() noexcept;
 
   std::unique_ptr<Entry[]> entries_;  // guarded by lock, as all below
-  std::uint32_t size_ = 0;
-  std::uint32_t capacity_ = 0;
+  Plain<std::uint32_t> size_ = 0;
+  Plain<std::uint32_t> capacity_ = 0;
   std::uint32_t sequence_ = 0;
   Atomic<std::int64_t> next_{kNever};  // H3; written under lock
 };
