@@ -175,6 +175,32 @@ void runs_on(Program& p) {
   p.thread("sleeper", [=] { s.sleep_until_fired(s.workers[1]); });
 }
 
+// The holder was woken for work and leaves the role, with no deadline to hand
+// on; meanwhile another worker arms one and runs on. The third sleeps, and must
+// hear of it from one of them.
+template <bool kPopped>
+void both_run_on(Program& p) {
+  const Scene s(p);
+  for (const auto i : {0u, 2u}) s.idle.announce(s.workers[i], false);
+  (void)s.alarm.try_take_role(s.workers[0]);
+  (void)s.alarm.arm([=] { return s.earliest_deadline(); });
+  if (kPopped) (void)s.idle.pop_target(s.workers[0]);
+  p.thread("leaver", [=] {
+    s.alarm.release_role();
+    s.workers[0].watched_for_all = true;
+    s.idle.withdraw(s.workers[0]);
+    s.workers[0].searching = true;
+    s.found(s.workers[0]);
+  });
+  p.thread("runner", [=] {
+    s.arm(s.workers[1], kSoon);
+    s.watch_own_deadline(s.workers[1]);
+  });
+  p.finally([=] {
+    expect(s.workers[2].wake.load(relaxed) == 2, "the sleeper was roused");
+  });
+}
+
 // B-26: the wait of one fiber: its deadline, a waker, and the worker that looks
 // at the heap for others.
 struct Frame {
@@ -285,6 +311,7 @@ void late_for_the_next(Program& p) {
 constexpr const char* kAlarm = "sched/alarm.hpp";
 constexpr const char* kHeap = "time/timer_heap.cpp";
 constexpr const char* kHeapHead = "time/timer_heap.hpp";
+constexpr const char* kIdle = "sched/idle.hpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
 
 }  // namespace
@@ -297,6 +324,8 @@ Protocol timers() {
                     {"role changes hands", role_changes_hands},
                     {"holder leaves", holder_leaves},
                     {"runs on", runs_on},
+                    {"both run on", both_run_on<true>},
+                    {"both run on, woken early", both_run_on<false>},
                     {"expiry or wake", expiry_or_wake},
                     {"expiry or cancel", expiry_or_cancel},
                     {"late for the next wait", late_for_the_next}},
@@ -319,6 +348,10 @@ Protocol timers() {
            "held_.store(false"},
           {"role: not released", kAlarm, "::release_role(", "held_.store(false",
            relaxed, Effect::skip},
+          {"sleeping acquire", kIdle, "::sleeping(", "word_.load(seq_cst)",
+           acquire},
+          {"stop_search acq_rel", kIdle, "::stop_search(", "word_.fetch_sub",
+           acq_rel},
           {"lock relaxed", kLock, "::try_lock(", "held_.exchange"},
           {"unlock relaxed", kLock, "::unlock(", "held_.store"}}};
 }
