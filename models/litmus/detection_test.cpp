@@ -1,6 +1,7 @@
 // What the checker must find, and what it must not take for a fault.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <mutex>
 #include <string>
 
@@ -174,6 +175,28 @@ TEST(Detection, FindsALostWakeUp) {
   const auto report = sleep_and_wake(false);
   EXPECT_EQ(report.verdict, Verdict::deadlock);
   EXPECT_NE(report.what.find("sleeper sleeps"), std::string::npos);
+}
+
+// One sleeps until a deadline; another, if there is one, for ever.
+Report sleep_until(bool beside_another) {
+  return explore({}, [=](Program& p) {
+    auto& words = p.make<std::array<Atomic<std::uint32_t>, 2>>("words");
+    p.thread("timed", [&] { base::futex_wait(words[0], 0, 1); });
+    if (!beside_another) return;
+    p.thread("untimed", [&] { base::futex_wait(words[1], 0); });
+  });
+}
+
+TEST(Detection, ADeadlineEndsASleep) {
+  const auto report = sleep_until(false);
+  EXPECT_EQ(report.verdict, Verdict::holds) << report.what << report.trace;
+  EXPECT_EQ(report.executions, 1u);
+}
+
+TEST(Detection, FindsASleepForEverBesideOneWithADeadline) {
+  const auto report = sleep_until(true);
+  EXPECT_EQ(report.verdict, Verdict::deadlock);
+  EXPECT_EQ(report.what.find("timed sleeps, "), std::string::npos);
 }
 
 TEST(Detection, EndsAnExecutionThatIsTooLong) {
