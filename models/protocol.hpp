@@ -33,6 +33,7 @@ struct Protocol {
 
 Protocol work_deque();
 Protocol ring();
+Protocol global_queue();
 Protocol private_queue();
 Protocol join_word();
 Protocol control_word();
@@ -47,7 +48,7 @@ Protocol mistaken_queues();
 // Something to hand over: who gets it sees what was written before.
 struct Item {
   Plain<int> content = 0;
-  Item* next = nullptr;
+  Plain<Item*> next = nullptr;
 };
 
 // What each thread got; every thread has its own row. Asked in finally().

@@ -129,7 +129,7 @@ class GlobalQueue {
   Ring<T> ring_;
   alignas(kCacheLine) Atomic<T*> overflow_{nullptr};  // written under lock_
   base::SpinLock lock_;
-  T* newest_ = nullptr;            // guarded by lock_
+  Plain<T*> newest_ = nullptr;     // guarded by lock_
   Atomic<std::size_t> listed_{0};  // written under lock_
 };
 
