@@ -224,22 +224,25 @@ void search_in_vain(Program& p) {
   p.finally([=] { expect_nobody_idle(s); });
 }
 
-// Two items for two workers that have scanned in vain when the first comes.
-void two_sleepers(Program& p, const std::function<void(Scene<Count>)>& push) {
+// Two items for two workers that are announced when the first item comes. One
+// has scanned in vain; the other has, or is about to.
+void two_sleepers(Program& p, bool second_scanned,
+                  const std::function<void(Scene<Count>)>& push) {
   const Scene<Count> s(p);
   p.thread("pusher", [=] { push(s); });
-  for (const char* name : {"worker1", "worker2"}) {
+  for (const bool first : {true, false}) {
+    const char* const name = first ? "worker1" : "worker2";
     auto& worker = p.make<Worker>(name);
     s.announce(worker);
     p.thread(name, [=, &worker] {
-      s.sleep(worker, true);
+      s.sleep(worker, first || second_scanned);
       (void)s.next(worker);
     });
   }
   p.finally([=] { expect_nobody_idle(s); });
 }
 void told_twice(Program& p) {
-  two_sleepers(p, [](const Scene<Count>& s) {
+  two_sleepers(p, true, [](const Scene<Count>& s) {
     s.push();
     s.notify();
     s.push();
@@ -248,7 +251,7 @@ void told_twice(Program& p) {
 }
 // S4: who was roused finds one, sees another and rouses the next.
 void told_once(Program& p) {
-  two_sleepers(p, [](const Scene<Count>& s) {
+  two_sleepers(p, false, [](const Scene<Count>& s) {
     s.push();
     s.push();
     s.notify();
