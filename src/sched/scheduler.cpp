@@ -1,36 +1,13 @@
-// Edges
-//   [admit]  a spawn from outside: count, then load admits_ || close admission,
-//            then load the count.
-//   [visit]  ~Visit() -> stop(): the visitor's last touch.
-
 #include "sched/scheduler.hpp"
 
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/futex.hpp"
 #include "base/point.hpp"
 #include "sched/dispatch.hpp"
 #include "time/clock.hpp"
 
 namespace weft::sched {
-
-// Somebody who is no worker of this runtime and holds no fiber of it any more
-// once it has pushed one: the runtime may not go before it is through.
-class Scheduler::Visit {
- public:
-  explicit Visit(Scheduler& where) noexcept : where_(where) {
-    where_.visits_.fetch_add(1, relaxed);  // the fiber in hand keeps it alive
-  }
-  ~Visit() {
-    where_.visits_.fetch_sub(1, release);  // [visit]
-  }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
-
- private:
-  Scheduler& where_;
-};
 
 namespace {
 
@@ -101,34 +78,11 @@ Status Scheduler::start() {
   return {};
 }
 
-void Scheduler::close_admission() noexcept {
-  admits_.store(false, seq_cst);  // [admit]
-}
-
 bool Scheduler::wait_until_empty(std::int64_t until) noexcept {
-  // The wake is a courtesy: a missed one costs a tick, so that the end of a
-  // fiber need not pay for a full barrier.
-  constexpr std::int64_t kTick = 1'000'000;
-  draining_.store(true, seq_cst);  // see one_less()
-  while (live() != 0) {
-    const auto now = time::now();
-    if (now >= until) return false;
-    const auto seen = drained_.load(acquire);  // see one_less()
-    if (live() == 0) break;
-    base::futex_wait(drained_, seen, std::min(until, now + kTick));
-  }
-  return true;
+  return admission_.wait_until_empty(until, [this] { return live(); });
 }
 
-void Scheduler::one_less() noexcept {
-  if (config_.max_fibers != 0) {
-    capped_live_.fetch_sub(1, relaxed);  // a limit, orders nothing
-  }
-  if (!draining_.load(relaxed)) [[likely]]
-    return;                        // see wait_until_empty()
-  drained_.fetch_add(1, release);  // see wait_until_empty()
-  base::futex_wake(drained_);
-}
+void Scheduler::one_less() noexcept { admission_.one_less(config_.max_fibers); }
 
 void Scheduler::cancel_all() noexcept {
   frames.for_each([](Fiber& fiber) {
@@ -142,7 +96,7 @@ void Scheduler::stop() noexcept {
   for (auto& worker : workers) worker->rouse();
   for (auto& worker : workers) worker->join_thread();
   // A waker from outside may still be on its way out of notify().
-  while (visits_.load(acquire) != 0) pause();  // [visit]
+  admission_.wait_for_visitors();
 }
 
 // Each place counts for itself: a worker, or all that is outside (0).
@@ -171,13 +125,8 @@ Fiber* Scheduler::new_frame() noexcept {
 
 // From outside, or counted against the limit.
 Fiber* Scheduler::new_frame_slowly() noexcept {
-  // Counted before it asks: who closes admission and then counts none may end.
-  const auto number = outside_spawns_.fetch_add(1, seq_cst) + 1;  // [admit]
-  const bool too_many =
-      config_.max_fibers != 0 &&
-      static_cast<std::uint64_t>(capped_live_.fetch_add(1, relaxed)) >=
-          config_.max_fibers;                // a limit, orders nothing
-  if (too_many || !admits_.load(seq_cst)) {  // [admit]
+  const auto number = admission_.count_spawn();
+  if (!admission_.admits(config_.max_fibers)) {
     count_unspawned();
     return nullptr;
   }
@@ -202,7 +151,7 @@ void Scheduler::count_unspawned() noexcept {
   if (Worker* here = own_worker()) {
     here->counters.finished.add();
   } else {
-    outside_ends_.fetch_add(1, relaxed);  // a count
+    admission_.count_end();
   }
   one_less();
 }
@@ -247,7 +196,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
   if (config_.spec_assert) [[unlikely]]
     check_runnable(fiber);
   if (fiber.pins != 0) {
-    const Visit visit(*this);
+    const Admission::Visit visit(admission_);
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
     if (idle.pop_target(home)) home.rouse();
@@ -261,7 +210,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
 
 // From outside, or by the spawn policy: to some worker's inbox, or for all.
 void Scheduler::place(Fiber& fiber) noexcept {
-  const Visit visit(*this);
+  const Admission::Visit visit(admission_);
   Worker* const target =
       config_.spawn == SpawnPolicy::global ? nullptr : next_place();
   if (target != nullptr && target->queues.inbox.push(&fiber)) {
@@ -324,14 +273,15 @@ void Scheduler::notify(Worker& target) noexcept {
 }
 
 std::size_t Scheduler::live() const noexcept {
-  // Ends first: a fiber counted as spawned only is alive.
-  std::uint64_t ended = outside_ends_.load(relaxed);  // a count
-  for (const auto& worker : workers) ended += worker->counters.finished.get();
-  std::uint64_t spawned = outside_spawns_.load(seq_cst);  // [admit]
-  for (const auto& worker : workers) {
-    spawned += worker->counters.spawned.get();
-  }
-  return spawned > ended ? static_cast<std::size_t>(spawned - ended) : 0;
+  const auto sum = [this](auto counter) {
+    std::uint64_t result = 0;
+    for (const auto& worker : workers) {
+      result += (worker->counters.*counter).get();
+    }
+    return result;
+  };
+  return admission_.live([&] { return sum(&Counters::finished); },
+                         [&] { return sum(&Counters::spawned); });
 }
 
 void Scheduler::dump(std::FILE* out) const noexcept {

@@ -27,6 +27,7 @@
 #include "base/atomic.hpp"
 #include "fiber/frame_pool.hpp"
 #include "queue/global_queue.hpp"
+#include "sched/admission.hpp"
 #include "sched/alarm.hpp"
 #include "sched/idle.hpp"
 #include "sched/worker.hpp"
@@ -51,10 +52,8 @@ class Scheduler {
   // Owner only. Errors: exhausted, system. Nothing runs after an error.
   Status start();
   // Owner only. Refuses new fibers, from now on.
-  void close_admission() noexcept;
-  bool admits() const noexcept {
-    return admits_.load(relaxed);  // closing races with spawning anyway
-  }
+  void close_admission() noexcept { admission_.close(); }
+  bool admits() const noexcept { return admission_.is_open(); }
   // Owner only. Waits until no fiber is left. False: not by the deadline.
   [[nodiscard]] bool wait_until_empty(std::int64_t until) noexcept;
   // Owner only. Cancels every fiber there is.
@@ -122,7 +121,6 @@ class Scheduler {
 
   void place(Fiber& fiber) noexcept;
   Worker* next_place() noexcept;
-  class Visit;
   static void check_runnable(const Fiber& fiber) noexcept;
   Worker* own_worker() const noexcept;
   Fiber* new_frame_slowly() noexcept;
@@ -134,15 +132,9 @@ class Scheduler {
   const Config config_;
   const std::size_t default_stack_;
   const bool local_spawns_;  // nothing to ask before a push to the own queue
-  Atomic<bool> admits_{true};
+  Admission admission_;
   Atomic<bool> stopping_{false};
-  Atomic<bool> draining_{false};
-  Atomic<std::uint32_t> drained_{0};  // futex of wait_until_empty()
   Atomic<std::uint32_t> next_place_{0};
-  Atomic<std::uint64_t> outside_spawns_{0};
-  Atomic<std::uint32_t> visits_{0};
-  Atomic<std::uint64_t> outside_ends_{0};
-  Atomic<std::int64_t> capped_live_{0};  // only if max_fibers is set
 };
 
 }  // namespace weft::sched
