@@ -7,6 +7,8 @@
 // Edges
 //   [admit]  a spawn from outside: count, then load admits_ || close admission,
 //            then load the count.
+//   [ended]  count_end() -> live(): the spawn that it takes back. Workers: see
+//            stats.hpp.
 //   [visit]  ~Visit() -> wait_for_visitors(): the visitor's last touch.
 #pragma once
 
@@ -43,7 +45,7 @@ class Admission {
   }
   // Any thread that is no worker: what was counted did not start.
   void count_end() noexcept {
-    outside_ends_.fetch_add(1, relaxed);  // a count
+    outside_ends_.fetch_add(1, release);  // [ended]
   }
   // Whoever counted the end of a fiber, here or in its worker.
   void one_less(std::uint64_t limit) noexcept {
@@ -58,9 +60,9 @@ class Admission {
   template <typename Ended, typename Spawned>
   std::uint64_t live(Ended&& ended, Spawned&& spawned) const noexcept {
     // Ends first: a fiber counted as spawned only is alive.
-    const std::uint64_t out = outside_ends_.load(relaxed) + ended();  // a count
-    const std::uint64_t in = outside_spawns_.load(seq_cst) + spawned();
-    return in > out ? in - out : 0;  // [admit]
+    const auto out = outside_ends_.load(acquire) + ended();     // [ended]
+    const auto in = outside_spawns_.load(seq_cst) + spawned();  // [admit]
+    return in > out ? in - out : 0;
   }
 
   // Owner only. False: some are still there at the deadline.

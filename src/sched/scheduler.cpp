@@ -320,7 +320,7 @@ void Scheduler::print_stats(std::FILE* out) const noexcept {
                "yielded", "in_place", "stolen", "sleeps");
   for (const auto& worker : workers) {
     const auto& c = worker->counters;
-    const auto n = [](const Counter& counter) {
+    const auto n = [](const auto& counter) {
       return static_cast<unsigned long long>(counter.get());
     };
     std::fprintf(

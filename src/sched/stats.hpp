@@ -1,4 +1,8 @@
 // stats.hpp: what one worker counted.
+//
+// Edges
+//   [ended]  EndCounter::add() -> get(): what was counted before that end, by
+//            this fiber and by those that made it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +11,7 @@
 
 namespace weft::sched {
 
-// One writer, any reader; a number for people, never for a decision.
+// One writer, any reader. By itself a number for people, not for a decision.
 class Counter {
  public:
   void add(std::uint64_t n = 1) noexcept {
@@ -19,10 +23,26 @@ class Counter {
   Atomic<std::uint64_t> value_{0};
 };
 
+// The same, but who sees an end sees every spawn that came before it: a sum of
+// old spawns and new ends would miss a fiber that lives.
+class EndCounter {
+ public:
+  void add(std::uint64_t n = 1) noexcept {
+    const auto old = value_.load(relaxed);  // one writer
+    value_.store(old + n, release);         // [ended]
+  }
+  std::uint64_t get() const noexcept {
+    return value_.load(acquire);  // [ended]
+  }
+
+ private:
+  Atomic<std::uint64_t> value_{0};
+};
+
 struct Counters {
   Counter dispatched;      // fibers given the worker
   Counter spawned;         // fibers created here
-  Counter finished;        // fibers that ended here
+  EndCounter finished;     // fibers that ended here
   Counter parked;          // waits that left their stack
   Counter woken;           // fibers made runnable here
   Counter yielded;         // yields that let another fiber run
