@@ -44,6 +44,7 @@ Protocol wait_list();
 Protocol thread_wait();
 Protocol mistakes();
 Protocol mistaken_queues();
+Protocol admission();
 
 // Something to hand over: who gets it sees what was written before.
 struct Item {
