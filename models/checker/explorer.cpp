@@ -231,7 +231,7 @@ std::vector<Explorer::Option>& Explorer::options_of(int id) {
       }
       continue;
     }
-    const bool writes = compares || pending.what == What::change;
+    const bool writes = !pending.skip && pending.what != What::load;
     if (graph_.may_read(pending.access, store, writes)) {
       options.push_back({store, false});
     }
