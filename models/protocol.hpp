@@ -38,6 +38,7 @@ Protocol private_queue();
 Protocol join_word();
 Protocol control_word();
 Protocol family();
+Protocol frames();
 Protocol idle();
 Protocol timers();
 Protocol wait_list();

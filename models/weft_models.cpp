@@ -26,10 +26,10 @@ constexpr const char* kUsage =
     "not give what it should, or a mutation is found by none.\n";
 
 std::vector<Protocol> protocols() {
-  return {work_deque(), ring(),           global_queue(), private_queue(),
-          join_word(),  control_word(),   family(),       idle(),
-          admission(),  timers(),         wait_list(),    thread_wait(),
-          mistakes(),   mistaken_queues()};
+  return {work_deque(),  ring(),         global_queue(),   private_queue(),
+          join_word(),   control_word(), family(),         frames(),
+          idle(),        admission(),    timers(),         wait_list(),
+          thread_wait(), mistakes(),     mistaken_queues()};
 }
 
 struct Totals {

@@ -57,7 +57,7 @@ class alignas(kCacheLine) Fiber {
   // Line 1: all that a short fiber needs besides its closure.
   ControlWord word;
   JoinWord join;
-  Fiber* next = nullptr;          // link in a batch, list or pool; its owner's
+  Plain<Fiber*> next = nullptr;   // link in a batch, list or pool; its owner's
   stack::Stack* stack = nullptr;  // from the first run to the end
   Atomic<std::uint64_t> id{0};    // never reused in a runtime; 0: not in use
   const detail::BodyOps* body = nullptr;

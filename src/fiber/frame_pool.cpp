@@ -51,7 +51,7 @@ Fiber* FramePool::take(std::size_t count, std::size_t& got) noexcept {
     } else {
       if (fresh_ == fresh_end_ && !add_slab()) break;
       frame = ::new (static_cast<void*>(fresh_)) Fiber();
-      fresh_ += sizeof(Fiber);
+      fresh_ = fresh_ + sizeof(Fiber);
     }
     frame->next = list;
     list = frame;
@@ -72,8 +72,9 @@ void FramePool::give(Fiber* list) noexcept {
 // The newest slab is used up to fresh_, the older ones to their end.
 FramePool::Range FramePool::first_range() noexcept {
   std::lock_guard hold(lock_);
-  auto* low = reinterpret_cast<std::byte*>(slabs_);
-  return {slabs_, low == nullptr ? nullptr : low + sizeof(Fiber), fresh_};
+  Slab* const newest = slabs_;
+  auto* low = reinterpret_cast<std::byte*>(newest);
+  return {newest, low == nullptr ? nullptr : low + sizeof(Fiber), fresh_};
 }
 
 FramePool::Range FramePool::next_range(const Range& range) noexcept {

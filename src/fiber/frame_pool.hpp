@@ -57,10 +57,10 @@ class FramePool {
 
   void* const home_;
   base::SpinLock lock_;
-  Fiber* free_ = nullptr;       // guarded by lock_
-  Slab* slabs_ = nullptr;       // guarded by lock_
-  std::byte* fresh_ = nullptr;  // guarded by lock_: never used yet
-  std::byte* fresh_end_ = nullptr;
+  Plain<Fiber*> free_ = nullptr;       // guarded by lock_
+  Plain<Slab*> slabs_ = nullptr;       // guarded by lock_
+  Plain<std::byte*> fresh_ = nullptr;  // guarded by lock_: never used yet
+  Plain<std::byte*> fresh_end_ = nullptr;
 };
 
 // Owner only. Keeps at most kBound frames.

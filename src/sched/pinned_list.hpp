@@ -41,7 +41,7 @@ class PinnedList {
  private:
   base::SpinLock lock_;
   Atomic<fiber::Fiber*> first_{nullptr};  // written under lock_
-  fiber::Fiber* last_ = nullptr;          // guarded by lock_
+  Plain<fiber::Fiber*> last_ = nullptr;   // guarded by lock_
 };
 
 }  // namespace weft::sched
