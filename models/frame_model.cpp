@@ -303,7 +303,7 @@ std::vector<Mutation> mutations() {
 Protocol frames() {
   return {
       .name = "frames",
-      .files = {kPinned, kLock},
+      .files = {kLock},  // those of the pinned list: see idle
       .scenarios = {{"pool", pool},
                     {"pinned list", pinned},
                     {"stale claim", stale_claim},

@@ -215,8 +215,8 @@ void sleep_ring(Program& p) { sleep(p, 0, scan); }
 void sleep_list(Program& p) { sleep(p, 2, scan); }
 void sleep_take(Program& p) { sleep(p, 2, take); }
 
-// B-11, a mistake: a flag beside the list says that it is not empty. Who empties
-// the list clears the flag afterwards, and with it that of a later push.
+// B-11, a mistake: a flag beside the list says that it is not empty. Who takes
+// all clears the flag afterwards, and with it that of a later push.
 struct FlaggedList {
   Atomic<bool> flag{false};
   base::SpinLock lock;

@@ -57,7 +57,7 @@ POINTS = [
     ("wake enqueue", "the claim made it queued; then the queue's push",
      "src/sched/carrier.cpp", "void make_runnable(", "enqueue(owned)"),
     ("close", "seq_cst store, against the count of spawns",
-     "src/sched/scheduler.cpp", "void Scheduler::close_admission()",
+     "src/sched/admission.hpp", "void close()",
      "seq_cst); // [admit]"),
 ]
 
