@@ -297,7 +297,9 @@ std::vector<Mutation> mutations() {
       {"rouse acquire", kFile, "::rouse(", "wake.exchange", acquire},
       {"rouse not written", kFile, "::rouse(", "wake.exchange", relaxed,
        Effect::skip},
-      {"sleep_until: end relaxed", kFile, "::sleep_until(", "wake.exchange"}};
+      {"sleep_until: end relaxed", kFile, "::sleep_until(", "wake.exchange"},
+      {"sleep_until: end not written", kFile, "::sleep_until(", "wake.exchange",
+       relaxed, Effect::skip}};
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ void Explorer::run_threads() {
   }
   while (!ended_) {
     if (steps_.size() > static_cast<std::size_t>(options_.max_steps) ||
-        graph_.size() > 0xFFF0) {
+        graph_.is_full()) {
       end(Verdict::too_long, "an execution without an end");
     } else if (!take_immediate() && !take_read()) {
       break;

@@ -121,6 +121,10 @@ class Graph {
     return locations_[static_cast<std::size_t>(id)];
   }
   int size() const noexcept { return static_cast<int>(events_.size()); }
+  // Room is left for a finally().
+  bool is_full() const noexcept {
+    return events_.size() > 0xFFF0 || sc_.size() > kMaxSc - 64;
+  }
   int latest(int location_id) const {
     return location(location_id).stores.back();
   }
