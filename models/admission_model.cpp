@@ -207,18 +207,20 @@ std::vector<Mutation> mutations() {
 }  // namespace
 
 Protocol admission() {
-  return {
-      .name = "admission",
-      .files = {kFile, kStats},
-      .scenarios = {{"close", close},
-                    {"successor", successor},
-                    {"stolen", stolen},
-                    {"refused", refused},
-                    {"limit", limit},
-                    {"drain", drain_known},
-                    {"drain, no tick", drain_unknown, {}, Verdict::deadlock},
-                    {"visit", visit}},
-      .mutations = mutations()};
+  const Options no_tick{.deadlines = false};
+  return {.name = "admission",
+          .files = {kFile, kStats},
+          .scenarios = {{"close", close},
+                        {"successor", successor},
+                        {"stolen", stolen},
+                        {"refused", refused},
+                        {"limit", limit},
+                        {"drain", drain_known},
+                        {"drain, woken", drain_known, no_tick},
+                        {"drain, no tick", drain_unknown, no_tick,
+                         Verdict::deadlock},
+                        {"visit", visit}},
+          .mutations = mutations()};
 }
 
 }  // namespace weft::model

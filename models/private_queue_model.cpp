@@ -143,6 +143,12 @@ Protocol private_queue() {
           .mutations = {
               {"light_store release", kLight, "light_store",
                "word.store(value, seq_cst)", release},
+              {"enter: busy after raided", kLight, "light_store",
+               "word.store(value, seq_cst)", relaxed, Effect::late},
+              {"enter: busy after raided, light", kLight, "light_store",
+               "word.store(value, release)", relaxed, Effect::late},
+              {"step_back: does not look again", kFile, "::step_back(",
+               "while (raided_.load(seq_cst))", relaxed, Effect::stale},
               {"raid: no barrier", kFile, "::raid(", "heavy_barrier()"},
               {"enter: raided acquire", kFile, "::enter(",
                "raided_.load(seq_cst)", acquire},

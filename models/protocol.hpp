@@ -58,7 +58,9 @@ template <typename T, std::size_t Threads = 4, std::size_t Each = 8>
 class Loot {
  public:
   void add(std::size_t thread, T* item) {
-    if (item != nullptr) rows_[thread][counts_[thread]++] = item;
+    if (item == nullptr) return;
+    expect(counts_[thread] < Each, "there is an end to what a thread gets");
+    rows_[thread][counts_[thread]++] = item;
   }
   int times(const T* item) const {
     int result = 0;

@@ -331,6 +331,10 @@ Protocol timers() {
                     {"late for the next wait", late_for_the_next}},
       .mutations = {
           {"arm: armed release", kAlarm, "::arm(", "armed_.store", release},
+          {"arm: does not look again", kHeapHead, "::next_deadline(",
+           "next_.load", relaxed, Effect::stale},
+          {"arm: armed after the look", kAlarm, "::arm(", "armed_.store",
+           relaxed, Effect::late},
           {"arm: armed not written", kAlarm, "::arm(", "armed_.store", relaxed,
            Effect::skip},
           {"too_late_for: armed acquire", kAlarm, "::too_late_for(",

@@ -224,6 +224,10 @@ Protocol work_deque() {
                     {"sleep, undone", sleep_undone_batch},
                     {"storm", storm}},
       .mutations = {
+          {"push: slot after bottom", kFile, "::push(", "slot(b).store",
+           relaxed, Effect::late},
+          {"pop: bottom after top", kFile, "::pop(",
+           "bottom_.store(b, seq_cst)", relaxed, Effect::late},
           {"push: bottom relaxed", kFile, "::push(", "bottom_.store(b + 1"},
           {"push: bottom release", kFile, "::push(", "bottom_.store(b + 1",
            release},

@@ -48,6 +48,7 @@ void Explorer::catch_up() {
   const Pending store = *thread.late;
   const Pending answered = thread.pending;
   thread.late.reset();
+  answer_if_chosen(store.access.site);
   post(store);
   thread.pending = answered;
 }
@@ -309,6 +310,7 @@ void Explorer::futex_wait(base::ModelWord word, std::uint32_t expected,
   const auto site = Site::current();
   const base::ModelWord queue{static_cast<const char*>(word.address) + 1, 0, 0};
   change(queue, base::Change::add, 1, std::memory_order_acq_rel, site);
+  has_deadline = has_deadline && options_.deadlines;
   auto& waiting = sleepers_[word.address];
   const int id = current_;
   self().woken = false;
