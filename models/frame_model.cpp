@@ -303,7 +303,7 @@ std::vector<Mutation> mutations() {
 Protocol frames() {
   return {
       .name = "frames",
-      .files = {kLock},  // those of the pinned list: see idle
+      .files = {"fiber/frame_pool.cpp", kLock},
       .scenarios = {{"pool", pool},
                     {"pinned list", pinned},
                     {"stale claim", stale_claim},

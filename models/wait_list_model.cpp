@@ -300,7 +300,7 @@ constexpr const char* kNodeHead = "fiber/wait_node.hpp";
 Protocol wait_list() {
   return {
       .name = "wait list",
-      .files = {},  // those of control word and thread wait
+      .files = {"wait/wait_list.cpp", "wait/wait.cpp"},
       .scenarios = {{"one post", one_post},
                     {"post or deadline", post_or_deadline},
                     {"post or cancel", post_or_cancel},

@@ -49,8 +49,9 @@ class Alarm {
   }
 
   // Does anybody watch? A hint: who is about to take the role looks at every
-  // deadline anyway; who has just left it found something to run and looks at
-  // them after stop_search(), a change of the idle word that the asker has read.
+  // deadline anyway; who has just left it found something to run, and looks at
+  // them after stop_search(), a change of the idle word that the asker has
+  // read.
   bool held() const noexcept {
     return held_.load(relaxed);  // a hint
   }
