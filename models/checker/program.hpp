@@ -82,7 +82,7 @@ struct Options {
   // limit the search is no proof.
   int preemptions = 0;
   int spurious_failures = 0;  // of compare_exchange_weak, in one execution
-  bool deadlines = true;  // false: the deadline of a sleep never comes
+  bool deadlines = true;      // false: the deadline of a sleep never comes
   // So many calls of heavy_barrier() interrupt each thread, wherever it is; 0:
   // light stores are seq_cst, as where the kernel refuses membarrier.
   int heavy_barriers = 0;
