@@ -1,5 +1,6 @@
 #include "checker/mutation.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string_view>
@@ -13,7 +14,8 @@ const std::vector<std::string>& lines_of(const std::string& file) {
   static std::map<std::string, std::vector<std::string>> known;
   const auto [found, added] = known.try_emplace(file);
   if (added) {
-    std::ifstream stream(file);
+    // The compiler names files of weft relative to its folder.
+    std::ifstream stream(std::filesystem::path(WEFT_FOLDER) / file);
     for (std::string line; std::getline(stream, line);) {
       found->second.push_back(line.substr(0, line.find("//")));
     }
