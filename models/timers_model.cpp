@@ -331,7 +331,7 @@ Protocol timers() {
                     {"late for the next wait", late_for_the_next}},
       .mutations = {
           {"arm: armed release", kAlarm, "::arm(", "armed_.store", release},
-          {"arm: does not look again", kHeapHead, "::next_deadline(",
+          {"next_deadline: nobody looks twice", kHeapHead, "::next_deadline(",
            "next_.load", relaxed, Effect::stale},
           {"arm: armed after the look", kAlarm, "::arm(", "armed_.store",
            relaxed, Effect::late},

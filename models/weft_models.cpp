@@ -135,6 +135,10 @@ int run(const std::vector<std::string>& names, bool nightly, Page& page) {
     }
     if (any) run_mutations(protocol, totals, page);
   }
+  if (totals.executions == 0) {
+    std::fputs("weft-models: no scenario has such a name (--list)\n", stderr);
+    return 2;
+  }
   std::printf("%llu executions in %.1f s; mutations killed: %d of %d; %s\n",
               static_cast<unsigned long long>(totals.executions),
               totals.seconds, totals.killed, totals.mutations,
@@ -184,7 +188,10 @@ int audit_all(const std::vector<std::string>& names) {
 
 std::string outcome(const Scenario& scenario, const Report& report) {
   std::string result = to_string(report.verdict);
-  if (report && scenario.options.preemptions != 0) result += " (bounded)";
+  const auto& options = scenario.options;
+  const bool bounded = options.preemptions != 0 || options.stale_reads != 0 ||
+                       options.spurious_failures == 0;
+  if (report && bounded) result += " (bounded)";
   const bool as_expected = report.verdict == scenario.expected;
   if (!report && as_expected) result += ", as it must: " + report.what;
   return result;

@@ -17,23 +17,27 @@ int Explorer::barrier_word() {
   return graph_.locate(&kWord, 0, 0);
 }
 
-// Before each operation: an interrupt may come here.
+// Before each operation and each use of plain data: interrupts may come here.
 void Explorer::answer_if_chosen(Site site) {
-  if (self().answered >= options_.heavy_barriers) return;
   if (current_ >= static_cast<int>(program_->threads_.size())) return;
-  if (choices_.choose(2) == 0) return;
-  ++self().answered;
-  post({.what = What::change,
-        .access = {.thread = current_,
-                   .location = barrier_word(),
-                   .order = std::memory_order_acq_rel,
-                   .site = site},
-        .change = base::Change::add,
-        .answers = true});
+  while (self().answered < options_.heavy_barriers && choices_.choose(2) == 1) {
+    ++self().answered;
+    post({.what = What::change,
+          .access = {.thread = current_,
+                     .location = barrier_word(),
+                     .order = std::memory_order_acq_rel,
+                     .site = site},
+          .change = base::Change::add,
+          .answers = true});
+  }
 }
 
 void Explorer::heavy_barrier(Site site) noexcept {
   if (mutates(site)) return note("skips the barrier", site);
+  if (++barriers_ > options_.heavy_barriers) {
+    end(Verdict::failed, "more heavy barriers than Options::heavy_barriers");
+    abandon();
+  }
   const Pending step{.what = What::change,
                      .access = {.thread = current_,
                                 .location = barrier_word(),

@@ -42,12 +42,6 @@ Report Explorer::explore() {
   return report_;
 }
 
-bool Explorer::limits_reached(double seconds) const {
-  return (options_.max_executions != 0 &&
-          report_.executions >= options_.max_executions) ||
-         (options_.max_seconds > 0 && seconds >= options_.max_seconds);
-}
-
 // One execution.
 void Explorer::run() {
   Program program;
@@ -58,7 +52,7 @@ void Explorer::run() {
   lifetimes_.clear();
   sleepers_.clear();
   steps_.clear();
-  preemptions_ = spurious_ = 0;
+  preemptions_ = spurious_ = barriers_ = 0;
   ended_ = dropped_ = false;
   last_ = -1;
   count_ = program.threads_.size();
@@ -97,6 +91,7 @@ void Explorer::run_threads() {
     thread.cycle.clear();
     thread.floor_location = -1;
     thread.late.reset();
+    thread.stale.clear();
     thread.strand.start(program_->threads_[i].body);
   }
   for (std::size_t i = 0; i < count_ && !ended_; ++i) {
@@ -203,6 +198,15 @@ void Explorer::perform_store(int id) {
   steps_.push_back({.thread = id, .event = event});
 }
 
+bool Explorer::too_stale(const Thread& thread, int location, int store) const {
+  if (options_.stale_reads == 0 || store == graph_.latest(location)) {
+    return false;
+  }
+  const auto found = thread.stale.find(location);
+  return found != thread.stale.end() && found->second.first == store &&
+         found->second.second >= options_.stale_reads;
+}
+
 // What a pending read may read now, the latest store first.
 std::vector<Explorer::Option>& Explorer::options_of(int id) {
   const Thread& thread = threads_[static_cast<std::size_t>(id)];
@@ -221,7 +225,7 @@ std::vector<Explorer::Option>& Explorer::options_of(int id) {
   options.clear();
   for (auto i = stores.size(); i-- > floor;) {
     const int store = stores[i];
-    if (store < thread.since) continue;
+    if (store < thread.since || too_stale(thread, location, store)) continue;
     const bool compares = pending.what == What::compare;
     const bool equal =
         compares && graph_.event(store).written == pending.expected;
@@ -326,6 +330,11 @@ void Explorer::perform_read(int id, Option option) {
   const auto& location = graph_.location(access.location);
   pending.result = was;
   thread.since = 0;
+  if (options_.stale_reads != 0) {
+    auto& [store, times] = thread.stale[access.location];
+    times = store == option.store ? times + 1 : 1;
+    store = option.store;
+  }
   if (thread.floor_location == access.location) thread.floor_location = -1;
   bool writes = pending.what == What::change;
   if (pending.what == What::compare) {
@@ -348,6 +357,10 @@ void Explorer::perform_read(int id, Option option) {
     thread.cycle.clear();
   } else {
     event = graph_.add_load(access, option.store);
+  }
+  if (option.spurious) {  // it tries again, and does not wait
+    thread.history.clear();
+    thread.cycle.clear();
   }
   const Site& site = access.site;
   thread.history.push_back({access.location, writes ? event : option.store,

@@ -29,6 +29,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/model_seam.hpp"
@@ -134,6 +135,7 @@ class Explorer final : public base::ModelSeam {
     std::vector<Read> cycle;       // what it read before it waited
     int floor_location = -1;       // there it reads what is later than
     int floor_store = kNoEvent;
+    std::map<int, std::pair<int, int>> stale;  // by location: store, how often
     std::optional<Pending> late;  // a store that a mutation holds back
   };
   struct Option {
@@ -154,12 +156,17 @@ class Explorer final : public base::ModelSeam {
   bool barrier_may_end(int caller);
   void answer_for(int id);
   int last_event(int id) const;
+  bool too_stale(const Thread& thread, int location, int store) const;
   std::vector<Option>& options_of(int id);
   void perform_store(int id);
   void perform_read(int id, Option option);
   void end(Verdict verdict, std::string what);
   void report_stuck();
-  bool limits_reached(double seconds) const;
+  bool limits_reached(double seconds) const {
+    return (options_.max_executions != 0 &&
+            report_.executions >= options_.max_executions) ||
+           (options_.max_seconds > 0 && seconds >= options_.max_seconds);
+  }
   std::string trace() const;
 
   // seam.cpp: on the stack of a strand
@@ -167,6 +174,7 @@ class Explorer final : public base::ModelSeam {
   std::uint64_t post(Pending pending);
   void catch_up();
   void check_alive(const void* address);
+  void check_made(int location);
   std::optional<std::uint64_t> known_value(int location) const;
   std::uint64_t keep(std::uint64_t known, Site site);
   std::string name_of(int thread) const;
@@ -202,6 +210,7 @@ class Explorer final : public base::ModelSeam {
   int last_ = -1;
   int preemptions_ = 0;
   int spurious_ = 0;
+  int barriers_ = 0;
   bool ended_ = false;
   bool dropped_ = false;
 };

@@ -219,6 +219,13 @@ int Graph::unordered_use(int thread, const std::byte* begin,
   return kNoEvent;
 }
 
+int Graph::unseen_maker(int thread, int location_id) const {
+  const Event& made = event(location(location_id).stores.front());
+  const bool seen = made.thread == kSetup || made.thread == thread ||
+                    known(clock(thread), made);
+  return seen ? kSetup : made.thread;
+}
+
 void Graph::join_all(int thread) {
   auto& clock = clocks_[static_cast<std::size_t>(thread)];
   for (std::size_t i = 0; i < kMaxThreads; ++i) {

@@ -109,6 +109,9 @@ class Graph {
   // An event of another thread in this range of memory that does not happen
   // before what this thread does next; kNoEvent if there is none.
   int unordered_use(int thread, const std::byte* begin, std::size_t size) const;
+  // Who made the object at this location, if this thread does not know of it;
+  // else kSetup.
+  int unseen_maker(int thread, int location_id) const;
   // The thread has seen what all others did.
   void join_all(int thread);
   const Clock& clock(int thread) const {

@@ -1,5 +1,7 @@
 #include "checker/mutation.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,7 +17,12 @@ const std::vector<std::string>& lines_of(const std::string& file) {
   const auto [found, added] = known.try_emplace(file);
   if (added) {
     // The compiler names files of weft relative to its folder.
-    std::ifstream stream(std::filesystem::path(WEFT_FOLDER) / file);
+    const auto path = std::filesystem::path(WEFT_FOLDER) / file;
+    std::ifstream stream(path);
+    if (!stream) {  // no mutation would be found, and none missed
+      std::fprintf(stderr, "cannot read %s\n", path.c_str());
+      std::exit(2);
+    }
     for (std::string line; std::getline(stream, line);) {
       found->second.push_back(line.substr(0, line.find("//")));
     }

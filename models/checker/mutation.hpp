@@ -33,8 +33,8 @@ struct Mutation {
 
 bool applies(const Mutation& mutation, const base::Site& site);
 
-// The statement there, without its comment and in one line; empty if the file
-// cannot be read.
+// The statement there, without its comment and in one line. Ends the process if
+// the file cannot be read.
 std::string statement_at(const char* file, unsigned line);
 
 const char* to_string(std::memory_order order) noexcept;

@@ -81,8 +81,12 @@ struct Options {
   // How often a thread may be left though it could go on; 0: no limit. With a
   // limit the search is no proof.
   int preemptions = 0;
-  int spurious_failures = 0;  // of compare_exchange_weak, in one execution
-  bool deadlines = true;      // false: the deadline of a sleep never comes
+  int spurious_failures = 1;  // of compare_exchange_weak, in one execution
+  // How often in a row a thread may read the same store of a location that has
+  // a later one; 0: no limit. For loops that look, write and look again, which
+  // could else go on for ever. With a limit the search is no proof.
+  int stale_reads = 0;
+  bool deadlines = true;  // false: the deadline of a sleep never comes
   // So many calls of heavy_barrier() interrupt each thread, wherever it is; 0:
   // light stores are seq_cst, as where the kernel refuses membarrier.
   int heavy_barriers = 0;

@@ -36,6 +36,7 @@ std::uint64_t Explorer::post(Pending pending) {
   if (pending.what != What::spin && pending.what != What::sleep &&
       pending.what != What::barrier) {
     check_alive(graph_.location(pending.access.location).address);
+    check_made(pending.access.location);
   }
   catch_up();
   return thread.pending.result;
@@ -50,6 +51,7 @@ void Explorer::catch_up() {
   thread.late.reset();
   answer_if_chosen(store.access.site);
   post(store);
+  progress();
   thread.pending = answered;
 }
 
@@ -85,6 +87,16 @@ void Explorer::check_alive(const void* address) {
   if (life == nullptr || !life->ended) return;
   end(Verdict::failed,
       name_of(current_) + " uses " + life->name + " after its end");
+  abandon();
+}
+
+// The making of an object is no atomic operation: it comes first, or races.
+void Explorer::check_made(int location) {
+  const int maker = graph_.unseen_maker(current_, location);
+  if (maker == kSetup) return;
+  end(Verdict::race, name_of(current_) +
+                         " uses an atomic object whose making by " +
+                         name_of(maker) + " nothing orders before");
   abandon();
 }
 
@@ -182,6 +194,7 @@ void Explorer::store(base::ModelWord word, std::uint64_t bits, Order order,
       return note("skips the store", site);
     }
     if (options_.mutation->effect == Effect::late) {
+      catch_up();  // not two at a time
       note("puts the store off", site);
       self().late = pending;
       return;
@@ -238,6 +251,7 @@ bool Explorer::compare_exchange(base::ModelWord word, std::uint64_t& expected,
 }
 
 void Explorer::plain(const void* address, bool writes, Site site) noexcept {
+  answer_if_chosen(site);
   steps_.push_back({.thread = current_,
                     .address = address,
                     .text = writes ? "writes" : "reads",

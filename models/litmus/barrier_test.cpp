@@ -92,6 +92,43 @@ TEST(HeavyBarrier, ShowsWhatAnEndedThreadWrote) {
   EXPECT_EQ(report.verdict, Verdict::holds) << report.what << report.trace;
 }
 
+// They interrupt the others where those are: maybe before their first step.
+TEST(HeavyBarrier, MayComeTwiceBeforeAThreadBegins) {
+  for (const int barriers : {1, 2}) {
+    const auto report = explore({.heavy_barriers = barriers}, [=](Program& p) {
+      auto& x = p.make<Atomic<int>>("x", 0);
+      p.thread("writer", [&] { x.store(1, relaxed); });
+      p.thread("caller", [&, barriers] {
+        for (int i = 0; i < barriers; ++i) base::heavy_barrier();
+        expect(x.load(relaxed) == 1, "the writer has begun");
+      });
+    });
+    EXPECT_EQ(report.verdict, Verdict::failed) << barriers;
+  }
+}
+
+TEST(HeavyBarrier, OrdersNoDataThatComesLater) {
+  const auto report = explore({.heavy_barriers = 1}, [](Program& p) {
+    auto& data = p.make<Plain<int>>("data", 0);
+    p.thread("writer", [&] { data = 1; });
+    p.thread("caller", [&] {
+      base::heavy_barrier();
+      data = 2;
+    });
+  });
+  EXPECT_EQ(report.verdict, Verdict::race);
+}
+
+TEST(HeavyBarrier, ThatWasNotCountedOnFails) {
+  const auto report = explore({.heavy_barriers = 1}, [](Program& p) {
+    p.thread("caller", [] {
+      base::heavy_barrier();
+      base::heavy_barrier();
+    });
+  });
+  EXPECT_EQ(report.verdict, Verdict::failed);
+}
+
 TEST(HeavyBarrier, OfTwoThreadsAtOnceEnds) {
   const auto report = explore({.heavy_barriers = 2}, [](Program& p) {
     auto& x = p.make<std::array<Atomic<int>, 2>>("x");

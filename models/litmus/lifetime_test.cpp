@@ -70,6 +70,40 @@ TEST(Lifetime, MayNotEndBesideAnAtomicUse) {
   EXPECT_NE(report.what.find("word"), std::string::npos) << report.what;
 }
 
+// The making of an object is no atomic operation: who finds it by a pointer
+// that was not released races with it.
+template <typename Made>
+Report publish_made(std::memory_order order) {
+  return explore({}, [=](Program& p) {
+    auto& lent = p.make<Atomic<Made*>>("lent", nullptr);
+    p.thread("maker",
+             [&, order] { lent.store(&create<Made>("made", 42), order); });
+    p.thread("user", [&, order] {
+      Made* made = nullptr;
+      while ((made = lent.load(order == release ? acquire : relaxed)) ==
+             nullptr) {
+        pause();
+      }
+      expect(*made == 42, "it is complete");
+      if (order == release) destroy(*made);
+    });
+  });
+}
+
+struct MadeAtomic {
+  explicit MadeAtomic(int first) : value(first) {}
+  bool operator==(int wanted) const { return value.load(relaxed) == wanted; }
+  Atomic<int> value;
+};
+
+TEST(Lifetime, BeginsBeforeTheFirstUse) {
+  EXPECT_EQ(publish_made<Plain<int>>(release).verdict, Verdict::holds);
+  EXPECT_EQ(publish_made<Plain<int>>(relaxed).verdict, Verdict::race);
+  const auto report = publish_made<MadeAtomic>(release);
+  EXPECT_EQ(report.verdict, Verdict::holds) << report.what << report.trace;
+  EXPECT_EQ(publish_made<MadeAtomic>(relaxed).verdict, Verdict::race);
+}
+
 TEST(Lifetime, MustEnd) {
   const auto report = explore({}, [](Program& p) {
     auto& last = p.make<Atomic<int>>("last", 2);

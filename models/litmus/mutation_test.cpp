@@ -81,6 +81,7 @@ TEST(Mutation, PutsOffTheLastStoreOfAThread) {
   const auto mutation = change("ready.store(true", Effect::late);
   const auto report = publish(&mutation);
   EXPECT_EQ(report.verdict, Verdict::holds) << report.what << report.trace;
+  EXPECT_GT(report.mutated, 0u);
   EXPECT_EQ(report.executions, 2u) << "the store still comes";
 }
 

@@ -158,9 +158,11 @@ class ModelAtomic {
 template <typename T>
 class ModelPlain {
  public:
-  constexpr ModelPlain() noexcept = default;
+  constexpr ModelPlain() noexcept : ModelPlain(T{}) {}
   // NOLINTNEXTLINE(google-explicit-constructor): as a plain object
-  constexpr ModelPlain(T value) noexcept : value_(value) {}
+  constexpr ModelPlain(T value) noexcept : value_(value) {
+    if (!std::is_constant_evaluated()) touch(true, Site::current());
+  }
   ModelPlain(const ModelPlain& other) noexcept : value_(other.get()) {}
   ModelPlain& operator=(const ModelPlain& other) noexcept {
     return *this = other.get();

@@ -6,6 +6,8 @@
 
 #if defined(WEFT_FAULTS)
 
+#include <utility>
+
 #include "base/atomic.hpp"
 #include "base/check.hpp"
 #include "base/futex.hpp"
@@ -75,9 +77,11 @@ Hold::Hold(Point point, unsigned passed) noexcept : point_(point) {
 void Hold::await() noexcept {
   auto& state = place_of(point_).state;
   while (state.load(acquire) == kArmed) futex_wait(state, kArmed);  // [held]
+  WEFT_CHECK(state.load(acquire) == kHeld, "nobody is held");       // [held]
 }
 
 void Hold::let_go() noexcept {
+  if (std::exchange(released_, true)) return;  // another may be here
   auto& state = place_of(point_).state;
   state.store(kIdle, release);  // [held]
   futex_wake(state, INT32_MAX);

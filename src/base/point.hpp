@@ -22,11 +22,12 @@ enum class Point : std::uint8_t {
   ended,      // a fiber has ended; its joiner has not heard of it
   joining,    // a joiner found its child running, and is about to register
   pushed,     // a fiber from outside is in a queue; no sleeper is told
+  tired,      // a worker has found nothing, and not yet said that it sleeps
   announced,  // a worker said that it sleeps, and has not looked again
   dozing,     // it has looked, and is about to sleep
   expired,    // a timer is off its heap; its wait is not claimed
 };
-inline constexpr unsigned kPoints = 7;
+inline constexpr unsigned kPoints = 8;
 
 #if defined(WEFT_FAULTS)
 
@@ -44,13 +45,14 @@ class Hold {
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
-  // Not the thread that is to be held. Until one is.
+  // Not the thread that is to be held. Until one is. Dies if it was let go.
   void await() noexcept;
-  // Any thread. From here on nobody is held.
+  // Who made it. From here on nobody is held.
   void let_go() noexcept;
 
  private:
   const Point point_;
+  bool released_ = false;
 };
 
 // As long as it lives, threads lose some time at every point, and fibers that

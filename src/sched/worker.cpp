@@ -280,6 +280,7 @@ bool Worker::clock_unwatched() const noexcept {
 }
 
 void Worker::sleep() noexcept {
+  base::pass(base::Point::tired);
   scheduler_.idle.announce(*this, std::exchange(searching_, false));
   base::pass(base::Point::announced);
   base::heavy_barrier();  // [hungry] of every private queue

@@ -126,6 +126,7 @@ namespace detail {
 
 Status wait_on(const WaitOps& ops, void* waitable, void* io,
                Deadline deadline) noexcept {
+  sched::check_may_park(sched::carrier());
   Waiter waiter;
   node_in(waiter.node_).slot = io;
   if (auto& self = waiting::Wait().self(); self.word.cancelled()) {

@@ -25,6 +25,15 @@ class HeldPointTest : public test::RuntimeTest {
  protected:
   void TearDown() override { expect_empty(runtime_); }
 
+  // How many fibers have ended and told their joiners.
+  std::uint64_t ended() const {
+    std::uint64_t count = 0;
+    for (const auto& worker : runtime_.ref().stats().workers) {
+      count += worker.finished;
+    }
+    return count;
+  }
+
   Runtime runtime_ = start(2);
 };
 
@@ -52,17 +61,15 @@ TEST_F(HeldPointTest, AWakeBeforeTheCommitResumesOnce) {
   EXPECT_EQ(resumed, 1);
 }
 
-// B-01: the child has ended and its joiner is about to say that it waits.
+// B-01: the child has ended when its joiner comes to say that it waits.
 TEST_F(HeldPointTest, AChildThatEndsBeforeItsJoinerRegistersIsJoined) {
   std::atomic<bool> may_end{false};
   Hold joining(Point::joining);
   std::thread other([&] {
     joining.await();
-    Hold ended(Point::ended);
     may_end = true;
-    ended.await();
-    joining.let_go();  // both go on from between their steps
-    ended.let_go();
+    while (ended() == 0) std::this_thread::yield();
+    joining.let_go();
   });
   EXPECT_TRUE(runtime_.run([&](Nursery& nursery) {
     std::atomic<bool> began{false};
@@ -77,63 +84,71 @@ TEST_F(HeldPointTest, AChildThatEndsBeforeItsJoinerRegistersIsJoined) {
   other.join();
 }
 
-// B-01, the other way: it registers while the child is between "done" and
-// looking for a joiner.
+// B-01, the other way: it registers while the child is between "done" and the
+// look for a joiner, and has not committed its park when that look comes.
 TEST_F(HeldPointTest, AJoinerThatRegistersWhileTheChildEndsIsWoken) {
-  std::atomic<bool> joins{false};
-  Hold ended(Point::ended);
+  Hold at_its_end(Point::ended);
+  Hold parking(Point::parking);
   std::thread other([&] {
-    ended.await();
-    while (!joins) std::this_thread::yield();
-    ended.let_go();
+    parking.await();  // registered
+    at_its_end.let_go();
+    while (ended() == 0) std::this_thread::yield();
+    parking.let_go();
   });
   EXPECT_TRUE(runtime_.run([&](Nursery& nursery) {
-    std::atomic<bool> began{false};
-    auto child = nursery.spawn([&] { began = true; });
-    while (!began) std::this_thread::yield();
-    joins = true;
+    auto child = nursery.spawn([] {});
+    at_its_end.await();  // on the other worker
     EXPECT_TRUE(child.join());
   }));
   other.join();
 }
 
-// B-07, B-16: work comes after a worker said that it sleeps, before it looks.
-TEST_F(HeldPointTest, WorkThatComesBeforeTheLastLookIsFound) {
-  std::atomic<bool> done{false};
-  Hold announced(Point::announced);
-  std::thread first([&] { EXPECT_TRUE(runtime_.run([] {})); });
-  announced.await();
-  std::thread second([&] { EXPECT_TRUE(runtime_.run([&] { done = true; })); });
-  second.join();  // by the other worker
-  announced.let_go();
-  first.join();
-  EXPECT_TRUE(done);
+// One worker, which goes to sleep, and work from outside. Nobody else could do
+// it.
+class HeldSleepTest : public HeldPointTest {
+ protected:
+  // Holds the worker at `where`; meanwhile all that a spawn does is done.
+  void spawn_while_held_at(Point where) {
+    bool done = false;
+    Hold worker(where);
+    EXPECT_TRUE(alone_.run([] {}));  // wakes it, so that it goes to sleep
+    worker.await();
+    Nursery nursery(alone_);
+    nursery.spawn([&] { done = true; });
+    worker.let_go();
+    EXPECT_TRUE(nursery.join());
+    EXPECT_TRUE(done);
+    expect_empty(alone_);
+  }
+
+  Runtime alone_ = start(1);
+};
+
+// B-07, B-16
+TEST_F(HeldSleepTest, WorkThatComesBeforeTheWorkerSaysThatItSleepsIsFound) {
+  spawn_while_held_at(Point::tired);
+}
+TEST_F(HeldSleepTest, WorkThatComesBeforeTheLastLookIsFound) {
+  spawn_while_held_at(Point::announced);
+}
+TEST_F(HeldSleepTest, WorkThatComesAfterTheLastLookWakes) {
+  spawn_while_held_at(Point::dozing);
 }
 
-// B-07: and after it has looked.
-TEST_F(HeldPointTest, WorkThatComesAfterTheLastLookWakes) {
+// B-07: the worker has fallen asleep before the pusher looks who sleeps.
+TEST_F(HeldSleepTest, WhoPushedTellsAWorkerThatFellAsleepMeanwhile) {
   std::atomic<bool> done{false};
   Hold dozing(Point::dozing);
-  std::thread first([&] { EXPECT_TRUE(runtime_.run([] {})); });
-  dozing.await();
-  std::thread second([&] { EXPECT_TRUE(runtime_.run([&] { done = true; })); });
-  second.join();
-  dozing.let_go();
-  first.join();
-  EXPECT_TRUE(done);
-}
-
-// B-07, from the other side: workers go to sleep between the push and the look
-// at who sleeps, or find the work by themselves.
-TEST_F(HeldPointTest, WhoPushedTellsThoseThatFellAsleepMeanwhile) {
-  std::atomic<bool> done{false};
+  EXPECT_TRUE(alone_.run([] {}));
+  dozing.await();  // it has looked for the last time
   Hold pushed(Point::pushed);
-  std::thread outsider(
-      [&] { EXPECT_TRUE(runtime_.run([&] { done = true; })); });
+  std::thread outsider([&] { EXPECT_TRUE(alone_.run([&] { done = true; })); });
   pushed.await();
+  dozing.let_go();  // and sleeps, with nobody told
   pushed.let_go();
   outsider.join();
   EXPECT_TRUE(done);
+  expect_empty(alone_);
 }
 
 // B-26: a sleep is over and its timer taken when the cancel comes.

@@ -33,6 +33,23 @@ TEST_F(WaitDeathTest, ReportsAWaitUnderASpinLock) {
                "holds spin lock .*locked at .*PARK-UNDER-LOCK");
 }
 
+// Also where it would not wait: cancelled, it might yield.
+TEST_F(WaitDeathTest, ReportsAWaitOfACancelledFiberUnderASpinLock) {
+  EXPECT_DEATH(in_fiber([](Nursery& nursery) {
+                 auto child = nursery.spawn([] {
+                   this_fiber::yield();
+                   SpinLock lock;
+                   Gate gate;
+                   lock.lock();
+                   (void)gate.pass();
+                 });
+                 this_fiber::yield();
+                 child.cancel();
+                 (void)child.join();
+               }),
+               "PARK-UNDER-LOCK");
+}
+
 // R-LOCKD-02
 TEST_F(WaitDeathTest, ReportsAYieldUnderASpinLock) {
   EXPECT_DEATH(in_fiber([] {
