@@ -16,7 +16,9 @@ namespace weft::base {
 
 namespace {
 
-enum : std::uint32_t { kIdle, kArmed, kHeld };
+// The state of a place: what it does, and for which Hold, so that who was let
+// go does not stay for the next one.
+enum : std::uint32_t { kIdle, kArmed, kHeld, kStates };
 
 struct Place {
   Atomic<std::uint32_t> state{kIdle};
@@ -35,13 +37,15 @@ void stay(Place& place) noexcept {
   for (auto left = place.passed.load(relaxed); left != 0;) {  // a count
     if (place.passed.compare_exchange_weak(left, left - 1, relaxed)) return;
   }
-  std::uint32_t armed = kArmed;
-  if (!place.state.compare_exchange_strong(armed, kHeld, acq_rel)) {  // [held]
+  auto armed = place.state.load(acquire);  // [held]
+  if (armed % kStates != kArmed) return;
+  const auto held = armed - kArmed + kHeld;
+  if (!place.state.compare_exchange_strong(armed, held, acq_rel)) {  // [held]
     return;
   }
   futex_wake(place.state, INT32_MAX);
-  while (place.state.load(acquire) == kHeld) {  // [held]
-    futex_wait(place.state, kHeld);
+  while (place.state.load(acquire) == held) {  // [held]
+    futex_wait(place.state, held);
   }
 }
 
@@ -56,7 +60,7 @@ bool draws(std::uint32_t one_in) noexcept {
 
 void pass(Point point) noexcept {
   Place& place = place_of(point);
-  if (place.state.load(acquire) == kArmed) stay(place);  // [held]
+  if (place.state.load(acquire) % kStates == kArmed) stay(place);  // [held]
   if (draws(4)) yield_cpu();
 }
 
@@ -68,22 +72,31 @@ bool stray_wake() noexcept {
 
 Hold::Hold(Point point, unsigned passed) noexcept : point_(point) {
   Place& place = place_of(point);
-  place.passed.store(passed, relaxed);                     // before [held]
-  const auto was = place.state.exchange(kArmed, acq_rel);  // [held]
-  WEFT_CHECK(was == kIdle, "a second Hold of point %u",
+  const auto idle = place.state.load(acquire);  // [held]
+  WEFT_CHECK(idle % kStates == kIdle, "a second Hold of point %u",
              static_cast<unsigned>(point));
+  place.passed.store(passed, relaxed);        // before [held]
+  place.state.store(idle + kArmed, release);  // [held]
 }
 
 void Hold::await() noexcept {
   auto& state = place_of(point_).state;
-  while (state.load(acquire) == kArmed) futex_wait(state, kArmed);  // [held]
-  WEFT_CHECK(state.load(acquire) == kHeld, "nobody is held");       // [held]
+  auto now = state.load(acquire);  // [held]
+  while (now % kStates == kArmed) {
+    futex_wait(state, now);
+    now = state.load(acquire);  // [held]
+  }
+  WEFT_CHECK(now % kStates == kHeld, "nobody is held");
 }
 
 void Hold::let_go() noexcept {
   if (std::exchange(released_, true)) return;  // another may be here
   auto& state = place_of(point_).state;
-  state.store(kIdle, release);  // [held]
+  auto now =
+      state.load(relaxed);  // only its own thread, or who is held, writes
+  while (!state.compare_exchange_weak(now, now - now % kStates + kStates,
+                                      acq_rel)) {  // [held]
+  }
   futex_wake(state, INT32_MAX);
 }
 

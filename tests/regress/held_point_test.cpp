@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/point.hpp"
@@ -104,24 +105,29 @@ TEST_F(HeldPointTest, AJoinerThatRegistersWhileTheChildEndsIsWoken) {
 }
 
 // One worker, which goes to sleep, and work from outside. Nobody else could do
-// it.
-class HeldSleepTest : public HeldPointTest {
+// it, and nobody else comes to a point.
+class HeldSleepTest : public test::RuntimeTest {
  protected:
-  // Holds the worker at `where`; meanwhile all that a spawn does is done.
+  void TearDown() override { expect_empty(runtime_); }
+
+  // The worker is awake when the hold is made, and then goes to sleep.
+  void hold_worker_at(Point where, std::optional<Hold>& hold) {
+    EXPECT_TRUE(runtime_.run([&] { hold.emplace(where); }));
+    hold->await();
+  }
+  // Meanwhile all that a spawn does is done.
   void spawn_while_held_at(Point where) {
     bool done = false;
-    Hold worker(where);
-    EXPECT_TRUE(alone_.run([] {}));  // wakes it, so that it goes to sleep
-    worker.await();
-    Nursery nursery(alone_);
+    std::optional<Hold> worker;
+    hold_worker_at(where, worker);
+    Nursery nursery(runtime_);
     nursery.spawn([&] { done = true; });
-    worker.let_go();
+    worker->let_go();
     EXPECT_TRUE(nursery.join());
     EXPECT_TRUE(done);
-    expect_empty(alone_);
   }
 
-  Runtime alone_ = start(1);
+  Runtime runtime_ = start(1);
 };
 
 // B-07, B-16
@@ -138,17 +144,16 @@ TEST_F(HeldSleepTest, WorkThatComesAfterTheLastLookWakes) {
 // B-07: the worker has fallen asleep before the pusher looks who sleeps.
 TEST_F(HeldSleepTest, WhoPushedTellsAWorkerThatFellAsleepMeanwhile) {
   std::atomic<bool> done{false};
-  Hold dozing(Point::dozing);
-  EXPECT_TRUE(alone_.run([] {}));
-  dozing.await();  // it has looked for the last time
+  std::optional<Hold> dozing;
+  hold_worker_at(Point::dozing, dozing);  // it has looked for the last time
   Hold pushed(Point::pushed);
-  std::thread outsider([&] { EXPECT_TRUE(alone_.run([&] { done = true; })); });
+  std::thread outsider(
+      [&] { EXPECT_TRUE(runtime_.run([&] { done = true; })); });
   pushed.await();
-  dozing.let_go();  // and sleeps, with nobody told
+  dozing->let_go();  // and sleeps, with nobody told
   pushed.let_go();
   outsider.join();
   EXPECT_TRUE(done);
-  expect_empty(alone_);
 }
 
 // B-26: a sleep is over and its timer taken when the cancel comes.
