@@ -20,9 +20,13 @@ class Disturbed {
           static_cast<std::uint32_t>(std::strtoul(seed, nullptr, 10)));
     }
   }
+  void end() { disturbance_.reset(); }
 
  private:
   std::optional<base::Disturbance> disturbance_;
+#else
+ public:
+  void end() {}
 #endif
 };
 

@@ -167,6 +167,7 @@ TEST_P(SleepTest, CostsFewDispatches) {
 }
 
 TEST_F(SleepOrderTest, IsThatOfTheDeadlines) {
+  undisturbed();  // who parks anew may come late
   Runtime runtime = start(1);
   constexpr int kSleepers = std::min<int>(50, sched::Worker::kRecentSlots);
   std::vector<int> order;
