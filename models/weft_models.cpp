@@ -17,13 +17,17 @@ constexpr const char* kUsage =
     "       weft-models --nightly [NAME...]  with the scenarios that take "
     "long\n"
     "       weft-models --page FILE          run all, write the tables there\n"
-    "       weft-models --replay NAME STRING run one execution of a scenario\n"
+    "       weft-models --replay NAME [PATH] print one execution of a "
+    "scenario:\n"
+    "                                        that of PATH, else the first that "
+    "fails\n"
     "       weft-models --audit [NAME...]    weaken every order, one by one\n"
     "       weft-models --list               the names\n"
     "       weft-models --help               this text\n"
     "\n"
-    "A name is 'protocol' or 'protocol/scenario'. Ends with 1 if a model does\n"
-    "not give what it should, or a mutation is found by none.\n";
+    "A name is 'protocol' or 'protocol/scenario'; the mutations of a protocol\n"
+    "always run with it. Ends with 1 if a model does not give what it should,\n"
+    "or a mutation is found by none.\n";
 
 std::vector<Protocol> protocols() {
   return {work_deque(),  ring(),         global_queue(),   private_queue(),
@@ -43,6 +47,7 @@ struct Totals {
 bool wanted(const std::string& name, const std::vector<std::string>& names) {
   if (names.empty()) return true;
   for (const auto& one : names) {
+    if (name.starts_with(one + "/")) return true;
     if (name.find(one) != std::string::npos) return true;
   }
   return false;
@@ -87,6 +92,7 @@ const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
     options.mutation = &mutation;
     report = explore(options, scenario.build);
     applied = applied || report.mutated != 0;
+    if (report.mutated == 0) continue;  // it fails by itself, or not at all
     if (report.verdict != Verdict::holds &&
         report.verdict != Verdict::incomplete) {
       return &scenario;
@@ -147,16 +153,25 @@ int run(const std::vector<std::string>& names, bool nightly, Page& page) {
 }
 
 int replay(const std::string& name, const std::string& path) {
+  if (path.find_first_not_of("0123456789.") != std::string::npos) {
+    std::fprintf(stderr, "weft-models: not a path: %s\n", path.c_str());
+    return 2;
+  }
   for (const auto& protocol : protocols()) {
     for (const auto& scenario : protocol.scenarios) {
       if (protocol.name + "/" + scenario.name != name) continue;
       auto options = scenario.options;
       options.replay = path;
-      print_failure(name, explore(options, scenario.build));
-      return 0;
+      const auto report = explore(options, scenario.build);
+      if (report && path.empty()) {
+        std::printf("%s: none fails\n", name.c_str());
+      } else {
+        print_failure(name, report);
+      }
+      return report ? 0 : 1;
     }
   }
-  std::fprintf(stderr, "there is no %s\n", name.c_str());
+  std::fprintf(stderr, "weft-models: there is no %s (--list)\n", name.c_str());
   return 2;
 }
 
@@ -171,17 +186,22 @@ int run_for_page(const std::string& file) {
 int list() {
   for (const auto& protocol : protocols()) {
     for (const auto& scenario : protocol.scenarios) {
-      std::printf("%s/%s\n", protocol.name.c_str(), scenario.name.c_str());
+      std::printf("%s/%s%s\n", protocol.name.c_str(), scenario.name.c_str(),
+                  scenario.nightly ? "  (nightly)" : "");
     }
   }
   return 0;
 }
 
 int audit_all(const std::vector<std::string>& names) {
+  bool any = false;
   for (const auto& protocol : protocols()) {
-    if (wanted(protocol.name, names)) audit(protocol);
+    if (!wanted(protocol.name, names)) continue;
+    audit(protocol);
+    any = true;
   }
-  return 0;
+  if (!any) std::fputs("weft-models: no protocol has such a name\n", stderr);
+  return any ? 0 : 2;
 }
 
 }  // namespace
@@ -208,7 +228,9 @@ int main(int argc, char** argv) {
   }
   if (first == "--list") return list();
   if (first == "--page" && argc == 3) return run_for_page(argv[2]);
-  if (first == "--replay" && argc == 4) return replay(argv[2], argv[3]);
+  if (first == "--replay" && (argc == 3 || argc == 4)) {
+    return replay(argv[2], argc == 4 ? argv[3] : "");
+  }
   if (first == "--audit") return audit_all({argv + 2, argv + argc});
   const bool nightly = first == "--nightly";
   if (first.starts_with("-") && !nightly) {

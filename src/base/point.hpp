@@ -31,7 +31,8 @@ inline constexpr unsigned kPoints = 8;
 
 #if defined(WEFT_FAULTS)
 
-// Any thread that holds no lock; `expired` is the exception.
+// Any thread that holds no lock. `expired` is the exception: who is held there
+// holds the lock of a heap of timers.
 void pass(Point point) noexcept;
 // Whether to wake a fiber that parks for nothing: a Disturbance may say so.
 bool stray_wake() noexcept;
@@ -47,7 +48,7 @@ class Hold {
 
   // Not the thread that is to be held. Until one is. Dies if it was let go.
   void await() noexcept;
-  // Who made it. From here on nobody is held.
+  // One thread, before the destructor. From here on nobody is held.
   void let_go() noexcept;
 
  private:
