@@ -7,8 +7,8 @@ None of them leads to a runtime to get work done: a fiber reaches its own
 through itself. Constants (kName) are not writable.
 """
 import re
-import subprocess
-import sys
+
+import lint
 
 ALLOWED = {
     # The thread below a fiber: src/sched/carrier.cpp.
@@ -68,20 +68,5 @@ def check(table):
             yield f"{name}: a writable global; see tools/check_globals.py"
 
 
-def main():
-    if len(sys.argv) != 2:
-        print(__doc__)
-        return 2
-    table = subprocess.run(
-        ["nm", "-C", "-f", "sysv", "--defined-only", sys.argv[1]],
-        capture_output=True, text=True, check=True).stdout
-    if "weft_tls_carrier" not in set(globals_of(table)):
-        print(f"{sys.argv[1]}: is not the library, or nm cannot read it")
-        return 1
-    found = list(check(table))
-    print(*found, sep="\n", end="\n" if found else "")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    lint.main_of_library(check, __doc__, ["-C", "-f", "sysv"], "weft_tls_carrier")

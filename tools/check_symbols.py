@@ -7,8 +7,8 @@ What was instantiated here of the standard library is weak: the linker takes any
 of several. Every other name could collide with a client's.
 """
 import re
-import subprocess
-import sys
+
+import lint
 
 # Mangled. Vtables, guards, local statics belong where their name does.
 DERIVED = r"_Z(?:T[VTISHW]|GV|GR|Th\w+?_)?Z*N?[KVRO]*"
@@ -27,20 +27,5 @@ def check(table):
             yield f"{name}: is exported ({kind}) and not weft's"
 
 
-def main():
-    if len(sys.argv) != 2:
-        print(__doc__)
-        return 2
-    table = subprocess.run(
-        ["nm", "-P", "--extern-only", "--defined-only", sys.argv[1]],
-        capture_output=True, text=True, check=True).stdout
-    if "weft_switch_context " not in table:
-        print(f"{sys.argv[1]}: is not the library, or nm cannot read it")
-        return 1
-    found = list(check(table))
-    print(*found, sep="\n", end="\n" if found else "")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    lint.main_of_library(check, __doc__, ["-P", "--extern-only"], "weft_switch_context ")

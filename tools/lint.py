@@ -4,6 +4,7 @@ A check is a generator: check(root) yields one line of text per problem.
 """
 import argparse
 import pathlib
+import subprocess
 import sys
 
 CODE = (".hpp", ".cpp", ".h", ".c", ".S")
@@ -32,5 +33,23 @@ def main(check, description):
                         default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     found = [line.replace(f"{root}/", "") for line in check(root)]
+    print(*found, sep="\n", end="\n" if found else "")
+    sys.exit(1 if found else 0)
+
+
+def main_of_library(check, description, nm_options, landmark):
+    """Runs check over what nm says of the library named on the command line.
+
+    A table without the landmark is not that of the library: an error.
+    """
+    if len(sys.argv) != 2:
+        print(description)
+        sys.exit(2)
+    table = subprocess.run(["nm", *nm_options, "--defined-only", sys.argv[1]],
+                           capture_output=True, text=True, check=True).stdout
+    if landmark not in table:
+        print(f"{sys.argv[1]}: is not the library, or nm cannot read it")
+        sys.exit(1)
+    found = list(check(table))
     print(*found, sep="\n", end="\n" if found else "")
     sys.exit(1 if found else 0)

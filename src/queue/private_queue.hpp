@@ -178,7 +178,7 @@ class PrivateQueue {
 
  private:
 #if defined(WEFT_MODEL)
-  static constexpr int kPatience = 2;  // a round lasts until something changes
+  static constexpr int kPatience = 2;  // enough to see both answers
 #else
   static constexpr int kPatience = 128;  // rounds; a visit takes nanoseconds
 #endif

@@ -40,7 +40,8 @@ class GuardsThatTrap : public testing::TestWithParam<GuardKind> {
  protected:
   void SetUp() override {
     if (GetParam() == GuardKind::madvise && !madvise_guards_work()) {
-      GTEST_SKIP() << "needs Linux 6.13";  // mprotect works everywhere
+      GTEST_SKIP() << "guards by madvise need Linux 6.13, and no emulator; "
+                      "the same test runs with mprotect";
     }
   }
 };

@@ -60,7 +60,8 @@ class OverflowDeathTest : public testing::TestWithParam<GuardKind> {
   void SetUp() override {
     weft::test::die_in_a_fresh_process();
     if (GetParam() == GuardKind::madvise && !madvise_guards_work()) {
-      GTEST_SKIP() << "needs Linux 6.13";  // mprotect works everywhere
+      GTEST_SKIP() << "guards by madvise need Linux 6.13, and no emulator; "
+                      "the same test runs with mprotect";
     }
     const StackPool pool({.guard = GetParam()});
     ASSERT_EQ(pool.guard(), GetParam());

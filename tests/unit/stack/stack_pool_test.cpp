@@ -238,7 +238,10 @@ TEST(StackPool, TellsBeforeItUnmaps) {
 TEST(StackPool, ManyStacksNeedFewMappings) {
   constexpr std::size_t kStacks = 100'000;
   StackPool pool({.guard = GuardKind::madvise});
-  if (!madvise_guards_work()) GTEST_SKIP() << "needs Linux 6.13";
+  if (!madvise_guards_work()) {
+    GTEST_SKIP() << "guards by madvise need Linux 6.13, and no emulator; those "
+                    "by mprotect need a mapping each";
+  }
   ASSERT_EQ(pool.guard(), GuardKind::madvise);
   const auto before = mappings_of_process();
   Stack* list = take_many(pool, kStacks);
