@@ -121,8 +121,8 @@ TEST_P(ThisFiberTest, IsCancelledAtItsCheckpoints) {
     std::atomic<bool> started{false};
     Nursery nursery;
     auto task = nursery.spawn([&]() -> Status {
-      started = true;
       EXPECT_FALSE(this_fiber::cancelled());
+      started = true;
       for (;;) WEFT_TRY(this_fiber::checkpoint());
     });
     while (!started) this_fiber::yield();
