@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,10 @@ struct Config {
   bool steal = true;
   std::size_t global_queue = 0;  // slots before its overflow; 0: 4096
   std::uint64_t steal_seed = 0;  // the same seed, the same choice of victims
+  // Set: no threads. The workers are virtual, the clock as well; whenever the
+  // thread that started the runtime waits, fibers run on it. The same seed and
+  // program, the same order. Only that thread may use the runtime.
+  std::optional<std::uint64_t> deterministic_seed = {};
   Clock::duration shutdown_timeout = std::chrono::seconds(5);
   bool stats_at_exit = false;
   bool verbose = false;

@@ -8,6 +8,7 @@
 #include "base/spin_lock.hpp"
 #include "fiber/frame_pool.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/simulator.hpp"
 
 // Edges
 //   [rouse]  make_runnable() -> sleep_as_proxy(): what the waker wrote.
@@ -120,6 +121,12 @@ void die_under_lock(const Carrier& here) noexcept {
 
 bool sleep_as_proxy(Fiber& proxy, std::int64_t until) noexcept {
   auto& wake = proxy.storage.wake;
+  if (Simulator* const simulator = Simulator::here()) {
+    const auto woken = [&wake] { return wake.load(acquire) != 0; };  // [rouse]
+    if (!simulator->run_until(until, woken)) return false;
+    wake.store(0, relaxed);  // ours again until the next wait
+    return true;
+  }
   while (wake.load(acquire) == 0) {  // [rouse]
     if (until != base::kForever &&
         Clock::now().time_since_epoch().count() >= until) {

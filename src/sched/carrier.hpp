@@ -22,6 +22,7 @@ namespace weft::sched {
 
 using fiber::Fiber;
 class Worker;
+class Simulator;
 
 struct HeldLock {
   const void* lock;
@@ -31,6 +32,7 @@ struct HeldLock {
 struct Carrier {
   Fiber* current = nullptr;  // the fiber running here, or the thread's proxy
   Worker* worker = nullptr;  // nullptr on a plain thread
+  Simulator* simulator = nullptr;  // if this thread is one, or its worker
   std::uint32_t lock_depth = 0;
   bool no_stack = false;      // destroys a closure that no stack was found for
   Fiber* deferred = nullptr;  // owned fibers, linked by next, newest first

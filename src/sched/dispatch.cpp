@@ -145,6 +145,9 @@ void Worker::arrive_otherwise() noexcept {
         keep(*after_fiber_);
       }
       break;
+    case After::stopped:
+      check_canary(*after_fiber_->stack);
+      break;
     case After::ended:
       stacks_.put(after_stack_);
       break;
@@ -206,6 +209,21 @@ void Worker::suspend_current() noexcept {
   counters.parked.add();
   if (has_chores()) before_leaving(next);
   leave_fiber(After::parking, self, next);
+}
+
+Fiber* Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
+  Fiber* const running = was_stopped ? &fiber : ready(&fiber, nullptr);
+  if (running == nullptr) return nullptr;  // no stack: it has failed
+  after_ = After::nothing;
+  leave(loop_context_, nullptr, false, running);
+  Fiber* const stopped = after_ == After::stopped ? after_fiber_ : nullptr;
+  arrive();
+  if (leaving_ != nullptr) flush_leaves();
+  return stopped;
+}
+
+void Worker::stop_current() noexcept {
+  leave_fiber(After::stopped, *current, nullptr);
 }
 
 inline stack::Stack* Worker::take_stack_of(Fiber& ended) noexcept {

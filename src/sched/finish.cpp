@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/point.hpp"
 #include "sched/dispatch.hpp"
+#include "sched/simulator.hpp"
 #include "sched/worker.hpp"
 #include "time/clock.hpp"
 
@@ -117,6 +118,7 @@ void Worker::count_as_dispatch() noexcept {
     --until_fair_;
     return;
   }
+  if (simulator != nullptr) return simulator->pass();
   if (++skipped_looks_ < kSkippedLooks && nobody_waits() && !look_at_oldest() &&
       (queues.timers.next_deadline() == time::kNever ||
        queues.timers.next_deadline() > time::now())) {

@@ -47,8 +47,8 @@ Scheduler::Scheduler(const Config& config)
               .before_unmap = &forget_stack}),
       config_(config),
       default_stack_(stacks.default_size()),
-      local_spawns_(config.spawn == SpawnPolicy::local && !config.spec_assert) {
-}
+      local_spawns_(config.spawn == SpawnPolicy::local && !config.spec_assert),
+      asks_to_spawn_(config.max_fibers != 0 || config.deterministic_seed) {}
 
 Scheduler::~Scheduler() {
   stop();
@@ -72,6 +72,11 @@ Status Scheduler::start() {
       return Error::out_of(Resource::memory);
     }
   }
+  if (config_.deterministic_seed) {
+    seeded_.emplace(*config_.deterministic_seed);
+    simulator_ = std::make_unique<Simulator>(*this, *seeded_);
+    return {};
+  }
   for (auto& worker : workers) {
     if (const int error = worker->start()) return Error::os(error);
   }
@@ -79,6 +84,9 @@ Status Scheduler::start() {
 }
 
 bool Scheduler::wait_until_empty(std::int64_t until) noexcept {
+  if (simulator_ != nullptr) {
+    return simulator_->run_until(until, [this] { return live() == 0; });
+  }
   return admission_.wait_until_empty(until, [this] { return live(); });
 }
 
@@ -110,7 +118,7 @@ inline void Scheduler::prepare_frame(Fiber& frame, std::uint64_t number,
 
 Fiber* Scheduler::new_frame() noexcept {
   Worker* const here = own_worker();
-  if (here == nullptr || config_.max_fibers != 0 || !admits()) [[unlikely]] {
+  if (here == nullptr || asks_to_spawn_ || !admits()) [[unlikely]] {
     return new_frame_slowly();
   }
   Fiber* const frame = here->frames.take();
@@ -123,8 +131,9 @@ Fiber* Scheduler::new_frame() noexcept {
   return frame;
 }
 
-// From outside, or counted against the limit.
+// From outside, counted against the limit, or simulated.
 Fiber* Scheduler::new_frame_slowly() noexcept {
+  if (own_worker() != nullptr && simulator_ != nullptr) simulator_->pass();
   const auto number = admission_.count_spawn();
   if (!admission_.admits(config_.max_fibers)) {
     count_unspawned();

@@ -22,6 +22,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/atomic.hpp"
@@ -30,6 +31,7 @@
 #include "sched/admission.hpp"
 #include "sched/alarm.hpp"
 #include "sched/idle.hpp"
+#include "sched/simulator.hpp"
 #include "sched/worker.hpp"
 #include "stack/stack.hpp"
 #include <weft/config.hpp>
@@ -115,6 +117,8 @@ class Scheduler {
   }
   // Worker only: a fiber of this runtime has ended.
   void one_less() noexcept;
+  // nullptr: the workers are threads.
+  Simulator* simulator() const noexcept { return simulator_.get(); }
 
  private:
   static constexpr std::size_t kBacklog = 64;
@@ -131,10 +135,13 @@ class Scheduler {
 
   const Config config_;
   const std::size_t default_stack_;
-  const bool local_spawns_;  // nothing to ask before a push to the own queue
+  const bool local_spawns_;   // nothing to ask before a push to the own queue
+  const bool asks_to_spawn_;  // before it takes a frame of the own cache
   Admission admission_;
   Atomic<bool> stopping_{false};
   Atomic<std::uint32_t> next_place_{0};
+  std::optional<SeededChooser> seeded_;   // the simulator's, if nobody else
+  std::unique_ptr<Simulator> simulator_;  // in place of threads
 };
 
 }  // namespace weft::sched

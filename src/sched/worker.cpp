@@ -44,21 +44,34 @@ int Worker::start() noexcept {
 void Worker::thread_main(void* self) noexcept {
   auto& here = *static_cast<Worker*>(self);
   weft_tls_carrier = &here;
-  here.exceptions_ = &context::thread_exception_state();
-  here.controls_ = context::current_controls();
   stack::SignalStack signal_stack;
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // wake on the deadline
+  here.settle_on_thread();
+  here.loop();
+  weft_tls_carrier = nullptr;
+}
 
+// What a worker must know of the thread that is its loop.
+void Worker::settle_on_thread() noexcept {
+  exceptions_ = &context::thread_exception_state();
+  controls_ = context::current_controls();
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
     void* low = nullptr;
-    ::pthread_attr_getstack(&attributes, &low, &here.thread_size_);
-    here.thread_low_ = low;
+    ::pthread_attr_getstack(&attributes, &low, &thread_size_);
+    thread_low_ = low;
     ::pthread_attr_destroy(&attributes);
   }
-  context::adopt_thread(here.loop_handle_);
-  here.loop();
-  weft_tls_carrier = nullptr;
+  context::adopt_thread(loop_handle_);
+}
+
+// The fair look is always due, so nobody goes from fiber to fiber without the
+// simulator's choice.
+void Worker::simulate(Simulator& its_simulator) noexcept {
+  simulator = &its_simulator;
+  fair_due_ = true;
+  until_fair_ = 1;
+  settle_on_thread();
 }
 
 void Worker::loop() noexcept {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/atomic.hpp"
@@ -97,6 +98,32 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // The current fiber's timer. False: out of memory.
   [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
 
+  // ---- The thread of a simulator, which is the loop of all its workers.
+
+  // Once, in place of start().
+  void simulate(Simulator& simulator) noexcept;
+  // Lets the fiber run until it leaves. Answers it if it was stopped.
+  [[nodiscard]] Fiber* simulate_step(Fiber& fiber, bool was_stopped) noexcept;
+  // Its current fiber leaves as it is, and goes on by simulate_step().
+  void stop_current() noexcept;
+  void simulate_timers(std::int64_t now) noexcept {
+    (void)poll_timers(*this, now);
+  }
+  // Calls take(fiber) for all that is runnable here; this worker has none then.
+  template <typename Take>
+  void give_all(Take&& take) noexcept {
+    if (Fiber* fiber = std::exchange(next_up_, nullptr)) take(*fiber);
+    while (Fiber* fiber = queues.pinned.take()) take(*fiber);
+    while (Fiber* fiber = queues.recent.pop_front()) take(*fiber);
+    while (Fiber* fiber = queues.deque.steal().task) take(*fiber);
+    while (Fiber* fiber = queues.turns.pop_front()) {
+      mark_hosts(*fiber);
+      fiber->word.yielded();
+      take(*fiber);
+    }
+    while (Fiber* fiber = queues.inbox.take().item) take(*fiber);
+  }
+
   struct Queues {  // ---- Any thread, as each queue allows.
     queue::PrivateQueue<Fiber, kRecentSlots> recent;  // while nobody is hungry
     queue::WorkDeque<Fiber, kDequeSlots> deque;
@@ -119,10 +146,12 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
     yielded,
     took_turn,  // yielded, to the fiber whose place in turns is now free
     parking,
+    stopped,  // by a simulator, and still running
     ended
   };
 
   static void thread_main(void* self) noexcept;
+  void settle_on_thread() noexcept;
   static void fiber_main(void* unused) noexcept;
   static void fiber_returned() noexcept;
 

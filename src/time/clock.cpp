@@ -8,7 +8,17 @@ namespace weft {
 
 static_assert(time::nanoseconds(Deadline::never()) == time::kNever);
 
+namespace {
+thread_local const std::int64_t* virtual_now = nullptr;
+}
+
+void time::set_virtual_now(const std::int64_t* now) noexcept {
+  virtual_now = now;
+}
+
 std::int64_t time::now() noexcept {
+  if (virtual_now != nullptr) [[unlikely]]
+    return *virtual_now;
   constexpr std::int64_t kSecond = 1'000'000'000;
   timespec at{};
   ::clock_gettime(CLOCK_MONOTONIC, &at);

@@ -11,8 +11,10 @@ namespace weft::time {
 // base::kForever.
 inline constexpr std::int64_t kNever = INT64_MAX;
 
-// Any thread. Nanoseconds of CLOCK_MONOTONIC.
+// Any thread. Nanoseconds of CLOCK_MONOTONIC, or of the thread's virtual clock.
 [[nodiscard]] std::int64_t now() noexcept;
+// The thread of a simulator: its clock, until nullptr.
+void set_virtual_now(const std::int64_t* now) noexcept;
 
 [[nodiscard]] constexpr std::int64_t nanoseconds(Deadline deadline) noexcept {
   return deadline.when().time_since_epoch().count();
