@@ -22,6 +22,10 @@
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
+namespace weft::testing::detail {
+class Explorer;
+}
+
 namespace weft {
 
 struct WorkerStats {
@@ -63,6 +67,7 @@ class RuntimeRef {
  private:
   friend class Runtime;
   friend class Nursery;
+  friend class testing::detail::Explorer;
   friend RuntimeRef this_fiber::runtime() noexcept;
   explicit RuntimeRef(void* scheduler) noexcept : scheduler_(scheduler) {}
   void* scheduler_;

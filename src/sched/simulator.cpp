@@ -40,6 +40,7 @@ void Simulator::restart(Chooser& chooser) noexcept {
   chooser_ = &chooser;
   now_ = kEpoch;
   order_hash_ = steps_ = 0;
+  numbers_.clear();
   gave_up_ = false;
 }
 
@@ -53,42 +54,50 @@ void Simulator::collect() noexcept {
   }
 }
 
+// Ids go on over restarts; these do not.
+std::uint64_t Simulator::number_of(const Fiber& fiber) {
+  const auto id = fiber.id.load(relaxed);  // it runs or waits: it has one
+  return numbers_.try_emplace(id, numbers_.size() + 1).first->second;
+}
+
 // Those stopped go on where they are; the others need a worker that is free.
-void Simulator::find_candidates() noexcept {
+void Simulator::find_candidates(bool patient) noexcept {
   candidates_.clear();
   Worker* free = nullptr;
   for (std::size_t i = stopped_.size(); i-- > 0;) {
     if (stopped_[i] == nullptr) free = scheduler_.workers[i].get();
   }
   for (std::size_t i = 0; i < stopped_.size(); ++i) {
-    if (stopped_[i] != nullptr) {
-      candidates_.push_back({stopped_[i], scheduler_.workers[i].get(), true});
-    }
+    if (stopped_[i] == nullptr) continue;
+    candidates_.push_back({stopped_[i], scheduler_.workers[i].get(), true,
+                           number_of(*stopped_[i])});
   }
   for (Fiber* fiber : runnable_) {
-    if (fiber->pins == 0) {
-      if (free != nullptr) candidates_.push_back({fiber, free, false});
-    } else if (stopped_[fiber->home] == nullptr) {
-      candidates_.push_back(
-          {fiber, scheduler_.workers[fiber->home].get(), false});
+    if (!patient && std::ranges::find(patient_, fiber) != patient_.end()) {
+      continue;
     }
+    Worker* const worker = fiber->pins == 0 ? free
+                           : stopped_[fiber->home] == nullptr
+                               ? scheduler_.workers[fiber->home].get()
+                               : nullptr;
+    if (worker == nullptr) continue;
+    candidates_.push_back({fiber, worker, false, number_of(*fiber)});
   }
 }
 
 // False: nobody can go on, now or later.
 bool Simulator::step(std::int64_t until) noexcept {
   collect();
-  find_candidates();
+  find_candidates(false);
+  if (candidates_.empty()) find_candidates(true);
   if (candidates_.empty()) return pass_time(until);
   const auto index =
       candidates_.size() == 1 ? 0 : chooser_->choose(candidates_);
   const Candidate chosen = candidates_[index];
   ++steps_;
-  const auto what = chosen.fiber->id.load(relaxed) * 2 +  // it runs or waits
+  const auto what = (chosen.number << 16) + chosen.worker->id() * 2 +
                     (chosen.stopped ? 1 : 0);
-  order_hash_ =
-      (order_hash_ ^ what ^ (std::uint64_t{chosen.worker->id()} << 48)) *
-      0x100000001b3u;
+  order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
   run(chosen);
   return true;
 }
@@ -110,6 +119,7 @@ void Simulator::run(const Candidate& chosen) noexcept {
     stopped_[worker.index()] = nullptr;
   } else {
     std::erase(runnable_, chosen.fiber);
+    std::erase(patient_, chosen.fiber);
   }
   Carrier* const thread = weft_tls_carrier;
   weft_tls_carrier = &worker;
@@ -122,6 +132,13 @@ void Simulator::pass() noexcept {
   Worker& here = this_worker();
   if (here.lock_depth != 0 || !chooser_->stops()) return;
   here.stop_current();
+}
+
+void Simulator::yield_to_all() noexcept {
+  Worker& here = this_worker();
+  check_may_park(here);
+  patient_.push_back(here.current);
+  here.yield_current();
 }
 
 void Simulator::give_up() noexcept {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -29,6 +30,7 @@ struct Candidate {
   Fiber* fiber = nullptr;
   Worker* worker = nullptr;  // where it would
   bool stopped = false;      // at a point, in the middle of its run
+  std::uint64_t number = 0;  // in the order in which fibers were first seen
 };
 
 // Who decides. On the thread of the simulator.
@@ -82,6 +84,8 @@ class Simulator {
 
   // A fiber of the runtime: others may go on before it does.
   void pass() noexcept;
+  // The same, and all others do, until each of them waits or has ended.
+  void yield_to_all() noexcept;
 
   std::int64_t now() const noexcept { return now_; }
   // Changes with every choice: equal runs have equal ones.
@@ -97,7 +101,8 @@ class Simulator {
   bool step(std::int64_t until) noexcept;
   void give_up() noexcept;
   void collect() noexcept;
-  void find_candidates() noexcept;
+  void find_candidates(bool patient) noexcept;
+  std::uint64_t number_of(const Fiber& fiber);
   bool pass_time(std::int64_t until) noexcept;
   void run(const Candidate& chosen) noexcept;
 
@@ -105,7 +110,9 @@ class Simulator {
   Chooser* chooser_;
   std::vector<Fiber*> runnable_;  // in the order in which they became so
   std::vector<Fiber*> stopped_;   // one per worker, or nullptr
+  std::vector<Fiber*> patient_;   // in runnable_, and behind all others
   std::vector<Candidate> candidates_;
+  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;  // by id
   std::int64_t now_ = kEpoch;
   std::uint64_t order_hash_ = 0;
   std::uint64_t steps_ = 0;
