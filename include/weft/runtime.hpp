@@ -119,7 +119,11 @@ class Runtime {
   RuntimeRef ref() const noexcept;
 
  private:
+  friend class testing::detail::Explorer;
   explicit Runtime(std::unique_ptr<detail::RuntimeState> state) noexcept;
+  // A simulation that ends with fibers in the middle of their run: everything
+  // stays as it is, for good.
+  void abandon() noexcept;
   std::unique_ptr<detail::RuntimeState> state_;
 };
 

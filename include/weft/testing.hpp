@@ -3,68 +3,87 @@
 //   TEST(Cache, LoadsOnce) {
 //     EXPECT_TRUE(weft::testing::explore([](weft::testing::Simulation& sim) {
 //       Cache cache;
-//       EXPECT_TRUE(sim.run([&](weft::Nursery& nursery) {
-//         nursery.spawn([&] { cache.get(1); });
-//         nursery.spawn([&] { cache.get(1); });
-//       }));
+//       weft::Nursery nursery;
+//       nursery.spawn([&] { cache.get(1); });
+//       nursery.spawn([&] { cache.get(1); });
+//       (void)nursery.join();
 //       sim.check(cache.loads() == 1, "it loads once");
 //     }));
 //   }
 //
 // One OS thread, virtual workers, virtual time: no sleeps, no flakes. A failure
-// prints a replay string; WEFT_REPLAY=<string> runs that schedule alone.
+// prints a replay string; WEFT_REPLAY=<string> runs that schedule alone. With
+// GoogleTest's own assertions: weft/gtest.hpp.
 //
-// Fibers are interrupted where they call weft: spawn, join, wait, wake, yield,
-// checkpoint(). Between two of these they run undisturbed, so a race of plain
-// variables shows only if one of these calls is in the middle of it.
+// Fibers are interrupted where they call weft, use a testing::Atomic or call
+// testing::point(). In between they run undisturbed, so an error of plain
+// variables shows only if one of these is in the middle of it. No fiber may
+// block its thread: not in a std::mutex that another one holds across a call of
+// weft, and not in a loop that neither yields nor waits.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "weft/detail/fault.hpp"
 #include "weft/nursery.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::testing {
 
-// random: each choice by lot. pct: the fiber of the highest priority runs, and
-// priorities change `depth` - 1 times: finds a bug of that depth with a known
-// probability. exhaustive: every schedule with at most `depth` preemptions.
+// random:      each choice by lot.
+// pct:         the fiber of the highest priority runs, and priorities change
+//              depth - 1 times: finds an error that takes `depth` events in
+//              order with a known probability.
+// exhaustive:  every schedule with at most `depth` preemptions.
 enum class Search : std::uint8_t { random, pct, exhaustive };
 
 enum class Verdict : std::uint8_t {
   passed,
-  assertion,         // check(), or ExploreOptions::failed
-  exception,         // that nobody caught
+  assertion,         // check(), or what ExploreOptions::watch saw
+  exception,         // left the body
   deadlock,          // all fibers wait, and no deadline is pending
+  lost_wake,         // the same, and one need not have waited
   leaked_fiber,      // the body returned before its fibers ended
   step_limit,        // fibers that never end
   nondeterministic,  // the same choices, another order: the test has state
 };
 const char* to_string(Verdict verdict) noexcept;
 
+// Sees the failures of an assertion library, schedule by schedule.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  virtual void schedule_begins() = 0;
+  // What failed since; empty: nothing.
+  virtual std::string schedule_ended() = 0;
+};
+
 struct ExploreOptions {
   Search search = Search::random;
-  std::uint64_t schedules = 1'000;  // at most
+  std::uint64_t schedules = 1'000;  // at most; WEFT_SCHEDULES wins
   std::uint64_t seed = 0;           // 0: WEFT_SEED, else always the same
-  unsigned workers = 2;             // virtual
-  unsigned depth = 3;               // see Search
-  std::uint64_t max_steps = 100'000;
-  bool minimize = true;
-  // Asked after each schedule, for assertion libraries: did this one fail?
-  bool (*failed)() = nullptr;
+  unsigned workers = 2;  // virtual: how many fibers can be amid their run
+  unsigned depth = 3;    // see Search
+  std::uint64_t max_steps = 100'000;  // of one schedule
+  std::vector<Fault> faults = {};     // where they may happen, they are tried
+  unsigned max_faults = 1;            // in one schedule
+  bool minimize = true;               // to fewer preemptions, the same failure
+  Watch* watch = nullptr;
 };
 
 struct [[nodiscard]] ExploreResult {
   Verdict verdict = Verdict::passed;
-  std::uint64_t schedules = 0;  // run
+  std::uint64_t schedules = 0;  // run, until the failure
   std::uint64_t distinct = 0;   // with an order of their own
   bool complete = false;        // exhaustive, and nothing is left to try
   std::string replay;           // for replay(), or WEFT_REPLAY
-  std::string report;           // what failed, and the schedule, step by step
+  std::string report;           // what failed, who waits, and step by step how
 
   explicit operator bool() const noexcept { return verdict == Verdict::passed; }
   friend std::ostream& operator<<(std::ostream& out,
@@ -78,24 +97,31 @@ class Explorer;
 // One schedule. The body of explore() gets it.
 class Simulation {
  public:
-  // As Runtime::run: returns when the tree has ended.
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // As Runtime::run(), from the body.
   template <typename F>
   auto run(F&& body) {
     return runtime_.run(std::forward<F>(body));
   }
 
-  // A fiber. Suspends: until every other fiber is parked or has ended. Time
-  // does not move.
+  //   Suspends:  until every other fiber waits or has ended. Time stands still.
+  //   Callers:   fibers of the simulation.
   void wait_until_all_parked();
-  // A fiber. Lets virtual time pass, running what falls due. It also jumps by
-  // itself when all fibers are parked.
+  // Lets virtual time pass, running what falls due. It also jumps by itself
+  // when all fibers wait.
+  //   Suspends:  until then. Always a cancel point.
+  //   Callers:   fibers of the simulation.
   void advance(Clock::duration by);
   Clock::time_point now() const noexcept { return Clock::now(); }
 
   // A choice that the search makes: 0 <= result < below.
   std::uint64_t choose(std::uint64_t below);
-  // For tests without an assertion library. Fails this schedule.
+  // Ends this schedule as failed if it does not hold. Nothing is unwound.
   void check(bool holds, const char* what);
+  // The next chance for this fault is taken, after so many others.
+  void fail_next(Fault fault, std::uint64_t after = 0);
 
   // The order of all that ran so far: equal choices, equal hash.
   std::uint64_t order_hash() const noexcept;
@@ -110,15 +136,77 @@ class Simulation {
   detail::Explorer& explorer_;
 };
 
-// The body runs once per schedule and keeps no state between runs. Stops at the
-// first failure and prints it to stderr.
+// The body runs once per schedule, as a fiber; it keeps no state between runs.
+// Stops at the first failure and prints it to stderr. What a failed schedule
+// leaves behind is not unwound, and its memory kept: nobody could say whether
+// its fibers can go on.
 //
 //   Callers:  plain threads that have no deterministic runtime.
 ExploreResult explore(const std::function<void(Simulation&)>& body);
 ExploreResult explore(const ExploreOptions& options,
                       const std::function<void(Simulation&)>& body);
-// One schedule, by the string that a failure printed.
+// One schedule, by the string that a failure printed. Dies if it is not one.
 ExploreResult replay(const std::string& schedule,
                      const std::function<void(Simulation&)>& body);
+ExploreResult replay(const std::string& schedule, const ExploreOptions& options,
+                     const std::function<void(Simulation&)>& body);
+
+// A place where a simulated fiber may be interrupted. Nothing elsewhere.
+void point() noexcept;
+
+namespace detail {
+void before_access(const void* object) noexcept;
+}
+
+// A std::atomic whose uses are such places: for a lock-free header that takes
+// its atomic type as a parameter. All accesses are sequentially consistent in a
+// simulation; for what weaker orders allow see docs/design/models.md.
+template <typename T>
+class Atomic {
+ public:
+  constexpr Atomic() noexcept = default;
+  constexpr Atomic(T value) noexcept : value_(value) {}  // NOLINT: as std's
+  Atomic(const Atomic&) = delete;
+  Atomic& operator=(const Atomic&) = delete;
+
+  T load(std::memory_order order = std::memory_order_seq_cst) const noexcept {
+    detail::before_access(this);
+    return value_.load(order);
+  }
+  void store(T value,
+             std::memory_order order = std::memory_order_seq_cst) noexcept {
+    detail::before_access(this);
+    value_.store(value, order);
+  }
+  T exchange(T value,
+             std::memory_order order = std::memory_order_seq_cst) noexcept {
+    detail::before_access(this);
+    return value_.exchange(value, order);
+  }
+  bool compare_exchange_strong(
+      T& expected, T desired,
+      std::memory_order order = std::memory_order_seq_cst) noexcept {
+    detail::before_access(this);
+    return value_.compare_exchange_strong(expected, desired, order);
+  }
+  bool compare_exchange_weak(
+      T& expected, T desired,
+      std::memory_order order = std::memory_order_seq_cst) noexcept {
+    return compare_exchange_strong(expected, desired, order);
+  }
+  T fetch_add(T by,
+              std::memory_order order = std::memory_order_seq_cst) noexcept {
+    detail::before_access(this);
+    return value_.fetch_add(by, order);
+  }
+  T fetch_sub(T by,
+              std::memory_order order = std::memory_order_seq_cst) noexcept {
+    detail::before_access(this);
+    return value_.fetch_sub(by, order);
+  }
+
+ private:
+  std::atomic<T> value_{};
+};
 
 }  // namespace weft::testing

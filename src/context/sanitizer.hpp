@@ -28,6 +28,7 @@
 
 #if defined(WEFT_ASAN)
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if defined(WEFT_TSAN)
 #include <sanitizer/tsan_interface.h>
@@ -91,6 +92,14 @@ inline void abandon_stack([[maybe_unused]] Handle& handle) noexcept {
   VALGRIND_STACK_DEREGISTER(reinterpret_cast<std::uintptr_t>(handle));
 #endif
   handle = nullptr;
+}
+
+// What this memory points to is in use, for good.
+inline void keep_reachable([[maybe_unused]] const void* memory,
+                           [[maybe_unused]] std::size_t size) noexcept {
+#if defined(WEFT_ASAN)
+  __lsan_register_root_region(memory, size);
+#endif
 }
 
 // Right before a switch. from_ends: nobody will ever arrive at `from` again.

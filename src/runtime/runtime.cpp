@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/spin_lock.hpp"
+#include "context/sanitizer.hpp"
 #include "runtime/config.hpp"
 #include "runtime/registry.hpp"
 #include "sched/scheduler.hpp"
@@ -189,6 +190,18 @@ Status Runtime::shutdown_now(Deadline deadline) {
   }
   stop(scheduler);
   return {};
+}
+
+void Runtime::abandon() noexcept {
+  auto& scheduler = state_.release()->scheduler;
+  runtime::unregister_scheduler(scheduler);
+  scheduler.frames.for_each([](fiber::Fiber& frame) {
+    context::keep_reachable(&frame, sizeof frame);
+    if (frame.stack == nullptr) return;
+    const stack::Stack& its = *frame.stack;
+    context::keep_reachable(its.low,
+                            static_cast<std::size_t>(its.top() - its.low));
+  });
 }
 
 RuntimeRef Runtime::ref() const noexcept {

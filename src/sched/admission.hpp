@@ -36,6 +36,10 @@ class Admission {
   [[nodiscard]] std::uint64_t count_spawn() noexcept {
     return outside_spawns_.fetch_add(1, seq_cst) + 1;  // [admit]
   }
+  // Any thread. How many count_spawn() has counted.
+  std::uint64_t spawned() const noexcept {
+    return outside_spawns_.load(relaxed);  // a count
+  }
   // Whoever counted it. False: it must be counted out again.
   [[nodiscard]] bool admits(std::uint64_t limit) noexcept {
     const bool too_many =

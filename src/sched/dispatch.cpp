@@ -53,10 +53,19 @@ void Worker::spill() noexcept {
   scheduler_.notify();  // S1: anybody may take these, stealing or not
 }
 
+inline stack::Stack* Worker::stack_for(const Fiber& fresh,
+                                       std::size_t size) noexcept {
+  if (simulator != nullptr &&
+      simulator->injects(testing::Fault::allocation_failure, fresh)) {
+    return nullptr;
+  }
+  return stacks_.take(size);
+}
+
 Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   const auto size = scheduler_.stack_size(fresh);
   auto* stack =
-      reuse != nullptr && reuse->size == size ? reuse : stacks_.take(size);
+      reuse != nullptr && reuse->size == size ? reuse : stack_for(fresh, size);
   const auto started = fresh.join.is_dropped() ? fresh.word.start_alone(id())
                                                : fresh.word.start(id());
   fresh.skip_body = started == fiber::Started::run_cancelled;
@@ -123,6 +132,13 @@ void Worker::check_canary(const stack::Stack& stack) const noexcept {
   }
 }
 
+// Tests only: every wait must put up with it.
+inline bool Worker::wakes_for_nothing(const Fiber& parked) noexcept {
+  return base::stray_wake() ||
+         (simulator != nullptr &&
+          simulator->injects(testing::Fault::spurious_wake, parked));
+}
+
 void Worker::arrive_otherwise() noexcept {
   switch (std::exchange(after_, After::nothing)) {
     case After::nothing:
@@ -140,7 +156,7 @@ void Worker::arrive_otherwise() noexcept {
       check_canary(*after_fiber_->stack);
       mark_hosts(*after_fiber_);
       base::pass(base::Point::parking);
-      if (base::stray_wake()) (void)after_fiber_->word.unpark();
+      if (wakes_for_nothing(*after_fiber_)) (void)after_fiber_->word.unpark();
       if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
         keep(*after_fiber_);
       }
@@ -211,15 +227,17 @@ void Worker::suspend_current() noexcept {
   leave_fiber(After::parking, self, next);
 }
 
-Fiber* Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
+Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
   Fiber* const running = was_stopped ? &fiber : ready(&fiber, nullptr);
-  if (running == nullptr) return nullptr;  // no stack: it has failed
+  if (running == nullptr) return Left::otherwise;  // no stack: it has failed
   after_ = After::nothing;
   leave(loop_context_, nullptr, false, running);
-  Fiber* const stopped = after_ == After::stopped ? after_fiber_ : nullptr;
+  const auto left = after_ == After::stopped   ? Left::stopped
+                    : after_ == After::yielded ? Left::yielded
+                                               : Left::otherwise;
   arrive();
   if (leaving_ != nullptr) flush_leaves();
-  return stopped;
+  return left;
 }
 
 void Worker::stop_current() noexcept {
@@ -237,6 +255,8 @@ inline stack::Stack* Worker::take_stack_of(Fiber& ended) noexcept {
 inline Worker& Worker::settle_end(Fiber& self) noexcept {
   if (self.needs_care()) wind_up(self);
   Worker& here = this_worker();
+  if (here.simulator != nullptr) [[unlikely]]
+    here.simulator->interleave(here, Op::end, &self);  // and stays on it
   check_unlocked(here);
   context::change_controls(context::current_controls(), here.controls_);
   return here;

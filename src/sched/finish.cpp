@@ -5,7 +5,6 @@
 #include "base/check.hpp"
 #include "base/point.hpp"
 #include "sched/dispatch.hpp"
-#include "sched/simulator.hpp"
 #include "sched/worker.hpp"
 #include "time/clock.hpp"
 
@@ -99,6 +98,7 @@ void Worker::settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept {
 // so that whoever ends the join also ends the child; and find room.
 bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
   if (joiner.pins != 0 || child.family->owner() != &joiner) return false;
+  if (simulator != nullptr) return false;  // no choice may depend on a size
   const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
   const auto left = static_cast<std::size_t>(here - joiner.stack->low);
   // What was asked for, or three quarters of what is usual: the joiner stands
@@ -118,7 +118,7 @@ void Worker::count_as_dispatch() noexcept {
     --until_fair_;
     return;
   }
-  if (simulator != nullptr) return simulator->pass();
+  if (simulator != nullptr) return;  // it has been asked already
   if (++skipped_looks_ < kSkippedLooks && nobody_waits() && !look_at_oldest() &&
       (queues.timers.next_deadline() == time::kNever ||
        queues.timers.next_deadline() > time::now())) {

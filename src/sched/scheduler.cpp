@@ -73,7 +73,13 @@ Status Scheduler::start() {
     }
   }
   if (config_.deterministic_seed) {
-    seeded_.emplace(*config_.deterministic_seed);
+    if (carrier().worker != nullptr || carrier().simulator != nullptr) {
+      std::fprintf(stderr,
+                   "weft: a deterministic runtime needs a plain thread that "
+                   "has none yet\n");
+      return Errc::invalid;
+    }
+    seeded_.emplace(*config_.deterministic_seed, *this);
     simulator_ = std::make_unique<Simulator>(*this, *seeded_);
     return {};
   }
@@ -133,9 +139,13 @@ Fiber* Scheduler::new_frame() noexcept {
 
 // From outside, counted against the limit, or simulated.
 Fiber* Scheduler::new_frame_slowly() noexcept {
-  if (own_worker() != nullptr && simulator_ != nullptr) simulator_->pass();
+  check_thread();
+  Worker* const here = own_worker();
+  if (here != nullptr) interleave(Op::spawn, nullptr);
   const auto number = admission_.count_spawn();
-  if (!admission_.admits(config_.max_fibers)) {
+  if (!admission_.admits(config_.max_fibers) ||
+      (here != nullptr && simulator_ != nullptr &&
+       simulator_->injects(testing::Fault::spawn_refused, *here->current))) {
     count_unspawned();
     return nullptr;
   }
@@ -201,10 +211,18 @@ void Scheduler::launch(Fiber& frame) noexcept {
   }
 }
 
+// Simulated workers are as many as there are on their thread: one at a time.
+void Scheduler::check_thread() const noexcept {
+  WEFT_CHECK(simulator_ == nullptr || Simulator::here() == simulator_.get(),
+             "a deterministic runtime is used by another thread than the one "
+             "that started it");
+}
+
 void Scheduler::enqueue(Fiber& fiber) noexcept {
   if (config_.spec_assert) [[unlikely]]
     check_runnable(fiber);
   if (fiber.pins != 0) {
+    check_thread();
     const Admission::Visit visit(admission_);
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
@@ -219,6 +237,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
 
 // From outside, or by the spawn policy: to some worker's inbox, or for all.
 void Scheduler::place(Fiber& fiber) noexcept {
+  check_thread();
   const Admission::Visit visit(admission_);
   Worker* const target =
       config_.spawn == SpawnPolicy::global ? nullptr : next_place();

@@ -119,12 +119,15 @@ class Scheduler {
   void one_less() noexcept;
   // nullptr: the workers are threads.
   Simulator* simulator() const noexcept { return simulator_.get(); }
+  // The number of the fiber that was spawned last, from outside or simulated.
+  std::uint64_t last_number() const noexcept { return admission_.spawned(); }
 
  private:
   static constexpr std::size_t kBacklog = 64;
 
   void place(Fiber& fiber) noexcept;
   Worker* next_place() noexcept;
+  void check_thread() const noexcept;
   static void check_runnable(const Fiber& fiber) noexcept;
   Worker* own_worker() const noexcept;
   Fiber* new_frame_slowly() noexcept;

@@ -1,6 +1,8 @@
 #include "sched/simulator.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "base/check.hpp"
 #include "sched/dispatch.hpp"
@@ -9,25 +11,47 @@
 
 namespace weft::sched {
 
+namespace {
+
+bool is_cancel_point(Op op) noexcept {
+  return op == Op::checkpoint || op == Op::sleep || op == Op::wait ||
+         op == Op::park || op == Op::join;
+}
+
+}  // namespace
+
+void interleave_simulated(Carrier& here, Op op, const void* object) noexcept {
+  here.simulator->interleave(here, op, object);
+}
+
 void SeededChooser::stuck() noexcept {
+  scheduler_.dump(stderr);
   WEFT_CHECK(false,
              "deadlock: every fiber of the deterministic runtime waits, and no "
              "deadline is pending");
 }
 
-Simulator::Simulator(Scheduler& scheduler, Chooser& chooser) noexcept
-    : scheduler_(scheduler), chooser_(&chooser) {
-  Carrier& thread = carrier();
-  WEFT_CHECK(thread.simulator == nullptr,
-             "a thread has one deterministic runtime at a time");
-  thread.simulator = this;
+Candidate Candidates::operator[](std::size_t index) const noexcept {
+  if (index < fixed_.size()) {
+    return simulator_->describe(*fixed_[index], index < stopped_);
+  }
+  return simulator_->describe(*ready_[index - fixed_.size()], false);
+}
+
+Simulator::Simulator(Scheduler& scheduler, Chooser& chooser)
+    : scheduler_(scheduler), chooser_(&chooser), thread_(&carrier()) {
+  thread_->simulator = this;
   stopped_.resize(scheduler.worker_count());
+  candidates_.simulator_ = this;
   for (auto& worker : scheduler.workers) worker->simulate(*this);
   time::set_virtual_now(&now_);
 }
 
-Simulator::~Simulator() {
-  carrier().simulator = nullptr;
+void Simulator::detach() noexcept {
+  if (thread_ == nullptr) return;
+  WEFT_CHECK(thread_ == carrier_or_null(),
+             "a deterministic runtime ends on the thread that started it");
+  std::exchange(thread_, nullptr)->simulator = nullptr;
   time::set_virtual_now(nullptr);
 }
 
@@ -40,114 +64,189 @@ void Simulator::restart(Chooser& chooser) noexcept {
   chooser_ = &chooser;
   now_ = kEpoch;
   order_hash_ = steps_ = 0;
-  numbers_.clear();
-  gave_up_ = false;
+  records_.clear();
+  first_number_ = scheduler_.last_number();
+}
+
+std::uint64_t Simulator::number_of(const Fiber& fiber) const noexcept {
+  // Every simulated spawn counts as one from outside: see prepare_frame().
+  const auto id = fiber.id.load(relaxed);  // it runs or waits: it has one
+  return id / (scheduler_.worker_count() + 1) - first_number_;
+}
+
+Simulator::Record& Simulator::record_of(Fiber& fiber) noexcept {
+  const auto number = number_of(fiber);
+  if (records_.size() < number) records_.resize(number);
+  Record& record = records_[number - 1];
+  record.fiber = &fiber;
+  return record;
+}
+
+Simulator::Waiting Simulator::waiting(std::size_t index) const noexcept {
+  const Record& record = records_[index];
+  if (record.fiber == nullptr || number_of(*record.fiber) != index + 1 ||
+      record.fiber->word.state_now() != fiber::State::parked) {
+    return {nullptr, {}};
+  }
+  return {record.fiber, record.recheck};
+}
+
+Candidate Simulator::describe(Fiber& fiber, bool stopped) const noexcept {
+  Candidate result{.fiber = &fiber, .number = number_of(fiber)};
+  result.stopped = stopped;
+  if (result.number > records_.size()) return result;
+  const Record& record = records_[result.number - 1];
+  result.op = record.op;
+  result.object = record.object;
+  result.yielded = record.yielded;
+  return result;
 }
 
 // What became runnable, in a fixed order: by worker, then by queue.
 void Simulator::collect() noexcept {
-  for (auto& worker : scheduler_.workers) {
-    worker->give_all([this](Fiber& fiber) { runnable_.push_back(&fiber); });
-  }
-  while (Fiber* fiber = scheduler_.global.take().item) {
-    runnable_.push_back(fiber);
-  }
-}
-
-// Ids go on over restarts; these do not.
-std::uint64_t Simulator::number_of(const Fiber& fiber) {
-  const auto id = fiber.id.load(relaxed);  // it runs or waits: it has one
-  return numbers_.try_emplace(id, numbers_.size() + 1).first->second;
+  const auto take = [this](Fiber& fiber) {
+    const Record& record = record_of(fiber);
+    if (record.patient) {
+      patient_.push_back(&fiber);
+    } else {
+      (fiber.pins != 0 ? pinned_ : candidates_.ready_).push_back(&fiber);
+    }
+  };
+  for (auto& worker : scheduler_.workers) worker->give_all(take);
+  while (Fiber* fiber = scheduler_.global.take().item) take(*fiber);
 }
 
 // Those stopped go on where they are; the others need a worker that is free.
-void Simulator::find_candidates(bool patient) noexcept {
-  candidates_.clear();
-  Worker* free = nullptr;
-  for (std::size_t i = stopped_.size(); i-- > 0;) {
-    if (stopped_[i] == nullptr) free = scheduler_.workers[i].get();
+bool Simulator::find_candidates() noexcept {
+  auto& fixed = candidates_.fixed_;
+  fixed.clear();
+  candidates_.any_free_ = false;
+  for (Fiber* fiber : stopped_) {
+    if (fiber != nullptr) fixed.push_back(fiber);
+    if (fiber == nullptr) candidates_.any_free_ = true;
   }
-  for (std::size_t i = 0; i < stopped_.size(); ++i) {
-    if (stopped_[i] == nullptr) continue;
-    candidates_.push_back({stopped_[i], scheduler_.workers[i].get(), true,
-                           number_of(*stopped_[i])});
+  candidates_.stopped_ = fixed.size();
+  for (Fiber* fiber : pinned_) {
+    if (stopped_[fiber->home] == nullptr) fixed.push_back(fiber);
   }
-  for (Fiber* fiber : runnable_) {
-    if (!patient && std::ranges::find(patient_, fiber) != patient_.end()) {
-      continue;
-    }
-    Worker* const worker = fiber->pins == 0 ? free
-                           : stopped_[fiber->home] == nullptr
-                               ? scheduler_.workers[fiber->home].get()
-                               : nullptr;
-    if (worker == nullptr) continue;
-    candidates_.push_back({fiber, worker, false, number_of(*fiber)});
-  }
+  return candidates_.size() != 0;
 }
 
 // False: nobody can go on, now or later.
 bool Simulator::step(std::int64_t until) noexcept {
   collect();
-  find_candidates(false);
-  if (candidates_.empty()) find_candidates(true);
-  if (candidates_.empty()) return pass_time(until);
-  const auto index =
-      candidates_.size() == 1 ? 0 : chooser_->choose(candidates_);
-  const Candidate chosen = candidates_[index];
-  ++steps_;
-  const auto what = (chosen.number << 16) + chosen.worker->id() * 2 +
-                    (chosen.stopped ? 1 : 0);
-  order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
+  if (!find_candidates() && !patient_.empty()) {
+    for (Fiber* fiber : std::exchange(patient_, {})) {
+      record_of(*fiber).patient = false;
+      (fiber->pins != 0 ? pinned_ : candidates_.ready_).push_back(fiber);
+    }
+    (void)find_candidates();
+  }
+  const auto count = candidates_.size();
+  if (count == 0 || (next_deadline() <= until && next_deadline() > now_ &&
+                     next_deadline() != time::kNever &&
+                     chooser_->injects(Fault::time_passes, nullptr))) {
+    return pass_time(until);
+  }
+  const Candidate chosen =
+      candidates_[count == 1 ? 0 : chooser_->choose(candidates_)];
   run(chosen);
   return true;
 }
 
-bool Simulator::pass_time(std::int64_t until) noexcept {
-  std::int64_t next = until;
+std::int64_t Simulator::next_deadline() const noexcept {
+  std::int64_t next = time::kNever;
   for (const auto& worker : scheduler_.workers) {
     next = std::min(next, worker->queues.timers.next_deadline());
   }
+  return next;
+}
+
+bool Simulator::pass_time(std::int64_t until) noexcept {
+  const auto next = std::min(until, next_deadline());
   if (next == time::kNever) return false;
   now_ = std::max(now_, next);
   for (auto& worker : scheduler_.workers) worker->simulate_timers(now_);
   return true;
 }
 
-void Simulator::run(const Candidate& chosen) noexcept {
-  Worker& worker = *chosen.worker;
-  if (chosen.stopped) {
-    stopped_[worker.index()] = nullptr;
-  } else {
-    std::erase(runnable_, chosen.fiber);
-    std::erase(patient_, chosen.fiber);
-  }
-  Carrier* const thread = weft_tls_carrier;
-  weft_tls_carrier = &worker;
-  stopped_[worker.index()] =
-      worker.simulate_step(*chosen.fiber, chosen.stopped);
-  weft_tls_carrier = thread;
+Worker& Simulator::worker_for(const Candidate& chosen) noexcept {
+  const auto same = [&chosen](const Fiber* fiber) {
+    return fiber == (chosen.stopped ? chosen.fiber : nullptr);
+  };
+  const auto place =
+      !chosen.stopped && chosen.fiber->pins != 0
+          ? chosen.fiber->home
+          : std::ranges::find_if(stopped_, same) - stopped_.begin();
+  return *scheduler_.workers[static_cast<std::size_t>(place)];
 }
 
-void Simulator::pass() noexcept {
-  Worker& here = this_worker();
-  if (here.lock_depth != 0 || !chooser_->stops()) return;
-  here.stop_current();
+void Simulator::remove(const Candidate& chosen) noexcept {
+  auto& list = chosen.fiber->pins != 0 ? pinned_ : candidates_.ready_;
+  *std::ranges::find(list, chosen.fiber) = list.back();
+  list.pop_back();
+}
+
+void Simulator::run(const Candidate& chosen) noexcept {
+  Worker& worker = worker_for(chosen);
+  if (!chosen.stopped) remove(chosen);
+  ++steps_;
+  const auto what =
+      (chosen.number << 16) + worker.id() * 2u + (chosen.stopped ? 1u : 0u);
+  order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
+  chooser_->goes_on(chosen);
+  record_of(*chosen.fiber).yielded = 0;
+  Carrier* const thread = weft_tls_carrier;
+  weft_tls_carrier = &worker;
+  const auto left = worker.simulate_step(*chosen.fiber, chosen.stopped);
+  weft_tls_carrier = thread;
+  const bool stopped = left == Worker::Left::stopped;
+  stopped_[worker.index()] = stopped ? chosen.fiber : nullptr;
+  if (left == Worker::Left::yielded) {
+    record_of(*chosen.fiber).yielded = steps_;
+  }
+}
+
+void Simulator::interleave(Carrier& here, Op op, const void* object) noexcept {
+  if (here.worker == nullptr) return;  // the thread itself
+  note(op, object);
+  if (here.lock_depth == 0 && chooser_->stops()) here.worker->stop_current();
+  if (is_cancel_point(op) &&
+      injects(Fault::cancel_at_checkpoint, *here.current)) {
+    (void)here.current->word.cancel();  // it runs: nobody has to wake it
+  }
+}
+
+// Its thread has nothing else to do meanwhile than to run others.
+void Simulator::yield(Carrier& here) noexcept {
+  if (here.worker == nullptr) {
+    (void)step(now_);
+    return;
+  }
+  note(Op::yield, nullptr);
+  here.worker->yield_current();
+}
+
+void Simulator::note(Op op, const void* object, Recheck recheck) noexcept {
+  Carrier& here = carrier();
+  if (here.worker == nullptr) return;
+  Record& record = record_of(*here.current);
+  record.op = op;
+  record.object = object;
+  record.recheck = recheck;
 }
 
 void Simulator::yield_to_all() noexcept {
   Worker& here = this_worker();
   check_may_park(here);
-  patient_.push_back(here.current);
+  record_of(*here.current).patient = true;
   here.yield_current();
 }
 
-void Simulator::give_up() noexcept {
-  WEFT_CHECK(!gave_up_,
-             "fibers of a deterministic runtime wait for each other, "
-             "cancelled and all");
-  gave_up_ = true;
-  chooser_->stuck();
-  scheduler_.cancel_all();
+void Simulator::stop_for_good() noexcept {
+  this_worker().stop_current();
+  WEFT_CHECK(false, "a fiber that was stopped for good goes on");
+  __builtin_unreachable();
 }
 
 }  // namespace weft::sched

@@ -2,74 +2,111 @@
 //
 // The thread that started the runtime is the loop of all its workers: it picks
 // one fiber at a time, lets it run until it parks, yields, ends or comes to a
-// point where it may be stopped, and picks again. Whenever that thread would
-// sleep, fibers run instead. When nobody can run, the clock jumps to the next
-// deadline. Nothing depends on the system's scheduler or clock, so the same
-// choices give the same order.
+// place where it may be stopped (interleave.hpp), and picks again. Whenever
+// that thread would sleep, fibers run instead. When nobody can run, the clock
+// jumps to the next deadline. Nothing depends on the system's scheduler, its
+// clock or an address, so the same choices give the same order.
 //
-// The workers' own queues take what is made runnable, as ever; after each step
-// the simulator empties them into one list, so all can be chosen.
+// The workers' own queues take what is made runnable, as ever; before each step
+// the simulator empties them, so all can be chosen. As many fibers as there are
+// workers can be in the middle of their run.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "fiber/fiber.hpp"
+#include "sched/interleave.hpp"
+#include "stack/overflow.hpp"
+#include <weft/detail/fault.hpp>
 
 namespace weft::sched {
 
-using fiber::Fiber;
+using testing::Fault;
 class Scheduler;
 class Worker;
+
+// Whether a wait that nobody ended would be over if somebody looked.
+struct Recheck {
+  bool (*ready)(void* what) noexcept = nullptr;  // may take what it finds
+  void* what = nullptr;
+};
 
 // A fiber that could go on.
 struct Candidate {
   Fiber* fiber = nullptr;
-  Worker* worker = nullptr;  // where it would
-  bool stopped = false;      // at a point, in the middle of its run
-  std::uint64_t number = 0;  // in the order in which fibers were first seen
+  std::uint64_t number = 0;  // of the fiber, in the order of the spawns, from 1
+  Op op = Op::begin;         // what it was about to do, or waited for
+  const void* object = nullptr;
+  std::uint64_t yielded = 0;  // not since: the step that ended with its yield
+  bool stopped = false;       // in the middle of its run
+};
+
+// Those who could go on; at least one.
+class Candidates {
+ public:
+  [[nodiscard]] std::size_t size() const noexcept {
+    return fixed_.size() + (any_free_ ? ready_.size() : 0);
+  }
+  [[nodiscard]] Candidate operator[](std::size_t index) const noexcept;
+
+ private:
+  friend class Simulator;
+  const class Simulator* simulator_ = nullptr;
+  std::vector<Fiber*> fixed_;  // stopped, or pinned to a worker that is free
+  std::size_t stopped_ = 0;    // of those
+  std::vector<Fiber*> ready_;  // for any worker
+  bool any_free_ = true;
 };
 
 // Who decides. On the thread of the simulator.
 class Chooser {
  public:
   virtual ~Chooser() = default;
-  // The index of the one that goes on; there is at least one.
-  [[nodiscard]] virtual std::size_t choose(
-      std::span<const Candidate> candidates) noexcept = 0;
-  // May the running fiber be stopped at a point?
+  // The index of the one that goes on, of at least two.
+  [[nodiscard]] virtual std::size_t choose(const Candidates& all) noexcept = 0;
+  // May the running fiber be stopped where it is?
   [[nodiscard]] virtual bool stops() noexcept = 0;
-  // Nobody can go on and no deadline is pending. All fibers are cancelled
-  // afterwards, unless this does not return.
+  // Does it happen to this fiber now? nullptr: to nobody in particular.
+  [[nodiscard]] virtual bool injects(Fault /*fault*/,
+                                     const Fiber* /*to*/) noexcept {
+    return false;
+  }
+  // This one goes on now.
+  virtual void goes_on(const Candidate& /*chosen*/) noexcept {}
+  // Nobody can go on and no deadline is pending. Whoever waits for the
+  // simulator must not wait any longer, or this does not return.
   virtual void stuck() noexcept = 0;
 };
 
-// The same seed, the same choices. Stops nobody; dies if nobody can go on.
+// The same seed, the same choices. Dies if nobody can go on.
 class SeededChooser final : public Chooser {
  public:
-  explicit SeededChooser(std::uint64_t seed) noexcept : rng_(seed) {}
-  std::size_t choose(std::span<const Candidate> candidates) noexcept override {
-    return rng_.below(static_cast<std::uint32_t>(candidates.size()));
+  SeededChooser(std::uint64_t seed, const Scheduler& scheduler) noexcept
+      : rng_(seed), scheduler_(scheduler) {}
+  std::size_t choose(const Candidates& all) noexcept override {
+    return rng_.below(static_cast<std::uint32_t>(all.size()));
   }
-  bool stops() noexcept override { return false; }
+  bool stops() noexcept override { return rng_.below(2) == 0; }
   void stuck() noexcept override;
 
  private:
   base::Rng rng_;
+  const Scheduler& scheduler_;
 };
 
 class Simulator {
  public:
-  Simulator(Scheduler& scheduler, Chooser& chooser) noexcept;
+  Simulator(Scheduler& scheduler, Chooser& chooser);
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
-  ~Simulator();
+  ~Simulator() { detach(); }
 
   // The one whose thread this is, or nullptr.
   static Simulator* here() noexcept;
+  // Its thread is an ordinary one again; its fibers stay as they are.
+  void detach() noexcept;
 
   // The thread of the simulator, not a fiber. Runs fibers until done(). False:
   // not by then, in virtual time.
@@ -77,46 +114,93 @@ class Simulator {
   bool run_until(std::int64_t until, Done&& done) {
     while (!done()) {
       if (now_ >= until) return false;
-      if (!step(until)) give_up();
+      if (!step(until)) chooser_->stuck();
     }
     return true;
   }
 
-  // A fiber of the runtime: others may go on before it does.
-  void pass() noexcept;
-  // The same, and all others do, until each of them waits or has ended.
+  // ---- Fibers of the runtime, or its thread.
+
+  void interleave(Carrier& here, Op op, const void* object) noexcept;
+  void yield(Carrier& here) noexcept;
+  // What the current fiber is about to wait for, until it says something else.
+  void note(Op op, const void* object, Recheck recheck = {}) noexcept;
+  // Does it happen to this fiber now?
+  [[nodiscard]] bool injects(Fault fault, const Fiber& to) noexcept {
+    return chooser_->injects(fault, &to);
+  }
+
+  // ---- Fibers of the runtime.
+
+  // Goes on when every other fiber waits or has ended, before time passes.
   void yield_to_all() noexcept;
+  // Does not go on.
+  [[noreturn]] void stop_for_good() noexcept;
+
+  // ---- Its thread.
 
   std::int64_t now() const noexcept { return now_; }
   // Changes with every choice: equal runs have equal ones.
   std::uint64_t order_hash() const noexcept { return order_hash_; }
   std::uint64_t steps() const noexcept { return steps_; }
-
+  // In the order of the spawns since the last restart, from 1.
+  [[nodiscard]] std::uint64_t number_of(const Fiber& fiber) const noexcept;
+  // Calls visit(candidate, over) for each fiber that waits; over: it would not
+  // if it looked again. Looking may take what it finds, so this ends a run.
+  template <typename Visit>
+  void for_each_waiting(Visit&& visit) noexcept {
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      const auto [fiber, recheck] = waiting(i);
+      if (fiber == nullptr) continue;
+      visit(describe(*fiber, false),
+            recheck.ready != nullptr && recheck.ready(recheck.what));
+    }
+  }
   // Between two runs, with no fiber left: as if nothing had run.
   void restart(Chooser& chooser) noexcept;
 
  private:
+  friend class Candidates;
   static constexpr std::int64_t kEpoch = 1'000'000'000;
 
+  struct Record {  // of a fiber, by number
+    Fiber* fiber = nullptr;
+    Op op = Op::begin;
+    const void* object = nullptr;
+    Recheck recheck;
+    std::uint64_t yielded = 0;
+    bool patient = false;
+  };
+
   bool step(std::int64_t until) noexcept;
-  void give_up() noexcept;
   void collect() noexcept;
-  void find_candidates(bool patient) noexcept;
-  std::uint64_t number_of(const Fiber& fiber);
+  bool find_candidates() noexcept;
   bool pass_time(std::int64_t until) noexcept;
+  std::int64_t next_deadline() const noexcept;
   void run(const Candidate& chosen) noexcept;
+  Worker& worker_for(const Candidate& chosen) noexcept;
+  void remove(const Candidate& chosen) noexcept;
+  Record& record_of(Fiber& fiber) noexcept;
+  struct Waiting {
+    Fiber* fiber;  // nullptr: it does not wait
+    Recheck recheck;
+  };
+  Waiting waiting(std::size_t index) const noexcept;
+  Candidate describe(Fiber& fiber, bool stopped) const noexcept;
 
   Scheduler& scheduler_;
   Chooser* chooser_;
-  std::vector<Fiber*> runnable_;  // in the order in which they became so
-  std::vector<Fiber*> stopped_;   // one per worker, or nullptr
-  std::vector<Fiber*> patient_;   // in runnable_, and behind all others
-  std::vector<Candidate> candidates_;
-  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;  // by id
+  stack::SignalStack signal_stack_;
+  Carrier* thread_;              // nullptr: detached
+  std::vector<Fiber*> stopped_;  // one per worker, or nullptr
+  std::vector<Fiber*> pinned_;   // could go on, on their workers
+  std::vector<Fiber*> patient_;  // could go on, behind all others
+  Candidates candidates_;
+  std::vector<Record> records_;
+  std::uint64_t first_number_ = 0;
   std::int64_t now_ = kEpoch;
   std::uint64_t order_hash_ = 0;
   std::uint64_t steps_ = 0;
-  bool gave_up_ = false;
 };
 
 }  // namespace weft::sched

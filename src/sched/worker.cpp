@@ -224,6 +224,10 @@ Fiber* Worker::watch_inbox() noexcept {
 }
 
 bool Worker::arm(time::TimerNode& timer, std::int64_t when) noexcept {
+  if (simulator != nullptr &&
+      simulator->injects(testing::Fault::allocation_failure, *current)) {
+    return false;
+  }
   if (!queues.timers.arm(timer, when)) return false;
   if (queues.timers.next_deadline() == when) new_deadline_ = true;
   return true;

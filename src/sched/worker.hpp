@@ -102,8 +102,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // Once, in place of start().
   void simulate(Simulator& simulator) noexcept;
-  // Lets the fiber run until it leaves. Answers it if it was stopped.
-  [[nodiscard]] Fiber* simulate_step(Fiber& fiber, bool was_stopped) noexcept;
+  enum class Left : std::uint8_t { stopped, yielded, otherwise };
+  // Lets the fiber run until it leaves.
+  [[nodiscard]] Left simulate_step(Fiber& fiber, bool was_stopped) noexcept;
   // Its current fiber leaves as it is, and goes on by simulate_step().
   void stop_current() noexcept;
   void simulate_timers(std::int64_t now) noexcept {
@@ -189,6 +190,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void spill() noexcept;
   Fiber* ready(Fiber* entry, stack::Stack* reuse) noexcept;
   Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
+  stack::Stack* stack_for(const Fiber& fresh, std::size_t size) noexcept;
   void yield_otherwise(Fiber& self) noexcept;
   void leave_fiber(After after, Fiber& self, Fiber* next) noexcept;
   bool nobody_waits() noexcept;
@@ -201,6 +203,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   context::Ground ground_of(stack::Stack* stack) noexcept;
   void arrive() noexcept;
   void arrive_otherwise() noexcept;
+  bool wakes_for_nothing(const Fiber& parked) noexcept;
   void check_canary(const stack::Stack& stack) const noexcept;
   bool has_canaries() const noexcept;
   // Before a guest is out of this worker's hands: it may end elsewhere, and

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "fiber/fiber.hpp"
+#include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
 #include "wait/wait.hpp"
 #include <weft/task.hpp>
@@ -30,6 +31,7 @@ std::string_view AnyTask::name() const noexcept {
 FiberState AnyTask::state() const noexcept {
   if (frame_ == nullptr) return FiberState::completed;
   Fiber& fiber = fiber_of(frame_);
+  sched::interleave(sched::Op::look, &fiber);
   switch (fiber.word.state_now()) {
     case State::free:
     case State::reserved:
@@ -50,12 +52,14 @@ FiberState AnyTask::state() const noexcept {
 }
 
 bool AnyTask::done() const noexcept {
+  sched::interleave(sched::Op::look, frame_);
   return frame_ == nullptr || fiber_of(frame_).join.is_done();
 }
 
 void AnyTask::cancel() noexcept {
   if (frame_ == nullptr) return;
   Fiber& fiber = fiber_of(frame_);
+  sched::interleave(sched::Op::cancel, &fiber);
   if (fiber.word.cancel() == fiber::Unparked::owns) {
     sched::make_runnable(fiber);
   }
@@ -103,6 +107,7 @@ Ended await_end(Frame* frame, Deadline deadline, bool is_void) noexcept {
 
 Ended try_end(Frame* frame, bool is_void) noexcept {
   Fiber& fiber = fiber_of(frame);
+  sched::interleave(sched::Op::look, &fiber);
   if (!fiber.join.is_done()) return {.error = Errc::would_block};
   return take_end(fiber, is_void);
 }

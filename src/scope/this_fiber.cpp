@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/check.hpp"
+#include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
 #include "wait/wait.hpp"
 #include <weft/fiber.hpp>
@@ -30,7 +31,9 @@ Fiber& self() noexcept { return *sched::carrier().current; }
 void yield() noexcept {
   sched::Carrier& here = sched::carrier();
   sched::check_may_park(here);
-  if (here.worker != nullptr) {
+  if (here.simulator != nullptr) [[unlikely]] {
+    here.simulator->yield(here);
+  } else if (here.worker != nullptr) {
     here.worker->yield_current();
   } else {
     ::sched_yield();
@@ -38,6 +41,7 @@ void yield() noexcept {
 }
 
 Status checkpoint() noexcept {
+  sched::interleave(sched::Op::checkpoint, nullptr);
   if (cancelled()) return Errc::cancelled;
   yield();
   return cancelled() ? Status(Errc::cancelled) : Status();

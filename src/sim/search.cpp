@@ -1,18 +1,33 @@
 #include "sim/search.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <map>
+
+#include "base/rng.hpp"
 
 namespace weft::sim {
 
+std::size_t Choice::free() const noexcept {
+  if (kind != Kind::fiber) return count;
+  if (first_was_stopped) return 1;
+  const auto yielded = [](const Option& option) { return option.yielded != 0; };
+  const auto fair = std::ranges::find_if(options, yielded) - options.begin();
+  return std::max<std::size_t>(1, static_cast<std::size_t>(fair));
+}
+
 namespace {
+
+constexpr std::uint32_t kFaultOneIn = 8;
 
 class RandomSearch final : public Search {
  public:
   explicit RandomSearch(std::uint64_t seed) : rng_(seed) {}
   bool begin() override { return true; }
   std::size_t choose(const Choice& choice) override {
-    return rng_.below(static_cast<std::uint32_t>(choice.ids.size()));
+    if (choice.kind == Choice::Kind::fault) {
+      return rng_.below(kFaultOneIn) == 0 ? 1 : 0;
+    }
+    return rng_.below(static_cast<std::uint32_t>(choice.count));
   }
   void end(std::uint64_t /*unused*/) override {}
 
@@ -22,12 +37,12 @@ class RandomSearch final : public Search {
 
 // Burckhardt et al., "A randomized scheduler with probabilistic guarantees of
 // finding bugs", 2010. The highest priority runs; at depth - 1 random choices
-// the one that runs falls behind all others.
+// the one that would run falls behind all others, and so does who yields.
 class PctSearch final : public Search {
  public:
   PctSearch(std::uint64_t seed, unsigned depth) : rng_(seed), depth_(depth) {}
   bool begin() override {
-    priorities_.clear();
+    fibers_.clear();
     changes_.clear();
     at_ = 0;
     lowest_ = 0;
@@ -38,10 +53,16 @@ class PctSearch final : public Search {
     return true;
   }
   std::size_t choose(const Choice& choice) override {
+    if (choice.kind == Choice::Kind::fault) {
+      return rng_.below(kFaultOneIn) == 0 ? 1 : 0;
+    }
+    if (choice.kind == Choice::Kind::number) {
+      return rng_.below(static_cast<std::uint32_t>(choice.count));
+    }
     std::size_t best = highest(choice);
     while (!changes_.empty() && changes_.front() <= at_) {
       changes_.erase(changes_.begin());
-      priorities_[choice.ids[best]] = --lowest_;
+      fibers_[choice.options[best].number].priority = --lowest_;
       best = highest(choice);
     }
     ++at_;
@@ -52,15 +73,29 @@ class PctSearch final : public Search {
   }
 
  private:
-  std::int64_t priority_of(std::uint64_t id) {
-    const auto [found, added] = priorities_.try_emplace(id);
-    if (added) found->second = 1 + static_cast<std::int64_t>(rng_.next() >> 2);
-    return found->second;
+  struct Known {
+    std::int64_t priority = 0;
+    std::uint64_t yielded = 0;  // as of when it was lowered for it
+  };
+
+  std::int64_t priority_of(const Option& option) {
+    const auto [found, added] = fibers_.try_emplace(option.number);
+    Known& fiber = found->second;
+    if (added) fiber.priority = 1 + static_cast<std::int64_t>(rng_.next() >> 2);
+    if (option.yielded > fiber.yielded) {
+      fiber.yielded = option.yielded;
+      fiber.priority = --lowest_;
+    }
+    return fiber.priority;
   }
   std::size_t highest(const Choice& choice) {
     std::size_t best = 0;
-    for (std::size_t i = 1; i < choice.ids.size(); ++i) {
-      if (priority_of(choice.ids[i]) > priority_of(choice.ids[best])) best = i;
+    auto most = priority_of(choice.options[0]);
+    for (std::size_t i = 1; i < choice.count; ++i) {
+      const auto priority = priority_of(choice.options[i]);
+      if (priority <= most) continue;
+      most = priority;
+      best = i;
     }
     return best;
   }
@@ -70,15 +105,15 @@ class PctSearch final : public Search {
   std::uint64_t length_ = 16;  // choices of the longest schedule so far
   std::uint64_t at_ = 0;
   std::int64_t lowest_ = 0;
-  std::map<std::uint64_t, std::int64_t> priorities_;
+  std::map<std::uint64_t, Known> fibers_;
   std::vector<std::uint64_t> changes_;
 };
 
-// Depth first. Who ran last goes on first, so the first schedule has no
-// preemption, and a bound on them cuts whole branches.
+// Depth first, free choices before others; a bound on those that cost cuts
+// whole branches, and ends a fiber's turns if it only yields.
 class ExhaustiveSearch final : public Search {
  public:
-  explicit ExhaustiveSearch(unsigned preemptions) : most_(preemptions) {}
+  explicit ExhaustiveSearch(unsigned bound) : bound_(bound) {}
 
   bool begin() override {
     if (began_ && !advance()) {
@@ -87,43 +122,47 @@ class ExhaustiveSearch final : public Search {
     }
     began_ = true;
     at_ = 0;
-    preemptions_ = 0;
+    spent_ = 0;
     return true;
   }
   std::size_t choose(const Choice& choice) override {
-    const auto count = static_cast<std::uint32_t>(choice.ids.size());
-    const bool bound = choice.last != Choice::kNone && preemptions_ >= most_;
-    if (at_ == path_.size()) path_.push_back({0, bound ? 1 : count});
-    const auto rank = path_[at_++].chosen;
-    if (choice.last == Choice::kNone) return rank;
-    if (rank == 0) return choice.last;
-    ++preemptions_;
-    return rank <= choice.last ? rank - 1 : rank;
+    const auto free = choice.free();
+    const auto open = spent_ < bound_ ? choice.count : free;
+    if (at_ == path_.size()) path_.push_back({0, open});
+    Node& node = path_[at_++];
+    if (node.open != open) diverged_ = true;
+    const auto rank = std::min(node.rank, choice.count - 1);
+    if (rank >= free) ++spent_;
+    return rank;
   }
-  void end(std::uint64_t /*unused*/) override {}
+  void end(std::uint64_t /*unused*/) override {
+    if (at_ != path_.size()) diverged_ = true;
+  }
   bool complete() const override { return complete_; }
+  bool diverged() const override { return diverged_; }
 
  private:
   struct Node {
-    std::uint32_t chosen;  // 0: who ran last, then the others in order
-    std::uint32_t count;
+    std::size_t rank;
+    std::size_t open;  // ranks to try
   };
+
   bool advance() {
-    path_.resize(at_);  // what the last schedule came to
-    while (!path_.empty() && path_.back().chosen + 1 == path_.back().count) {
+    while (!path_.empty() && path_.back().rank + 1 >= path_.back().open) {
       path_.pop_back();
     }
     if (path_.empty()) return false;
-    ++path_.back().chosen;
+    ++path_.back().rank;
     return true;
   }
 
-  const unsigned most_;
+  const unsigned bound_;
   std::vector<Node> path_;
   std::size_t at_ = 0;
-  unsigned preemptions_ = 0;
+  unsigned spent_ = 0;
   bool began_ = false;
   bool complete_ = false;
+  bool diverged_ = false;
 };
 
 }  // namespace
@@ -138,31 +177,6 @@ std::unique_ptr<Search> make_search(const testing::ExploreOptions& options) {
       return std::make_unique<ExhaustiveSearch>(options.depth);
   }
   return std::make_unique<RandomSearch>(options.seed);
-}
-
-std::string to_text(const std::vector<std::uint32_t>& choices) {
-  auto last = choices.size();
-  while (last > 0 && choices[last - 1] == 0) --last;  // what is missing is 0
-  std::string text;
-  for (std::size_t i = 0; i < last; ++i) {
-    text += (i == 0 ? "" : ".") + std::to_string(choices[i]);
-  }
-  return text.empty() ? "0" : text;
-}
-
-bool from_text(const std::string& text, std::vector<std::uint32_t>& choices) {
-  choices.clear();
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    std::uint32_t number = 0;
-    const auto [rest, error] = std::from_chars(at, end, number);
-    if (error != std::errc{} || (rest != end && *rest != '.')) return false;
-    choices.push_back(number);
-    at = rest == end ? end : rest + 1;
-    if (rest != end && at == end) return false;  // ends with a dot
-  }
-  return !choices.empty();
 }
 
 }  // namespace weft::sim

@@ -1,25 +1,37 @@
-// search.hpp: which schedule comes next. A schedule is a list of choices.
+// search.hpp: which schedule comes next. A schedule is a list of choices, each
+// the rank of what was chosen; all zeros is the schedule without preemptions,
+// faults and unfair turns.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/rng.hpp"
 #include <weft/testing.hpp>
 
 namespace weft::sim {
 
-// What could be chosen: fibers by their ids. The one that ran last is marked,
-// if it could go on: to choose another is a preemption.
+// A fiber that could go on.
+struct Option {
+  std::uint64_t number = 0;
+  std::uint64_t yielded = 0;  // the step that it ended with a yield; 0: it did
+                              // not
+};
+
 struct Choice {
-  static constexpr std::size_t kNone = SIZE_MAX;
-  std::span<const std::uint64_t> ids;
-  std::size_t last = kNone;
+  enum class Kind : std::uint8_t { fiber, number, fault };
+  Kind kind = Kind::fiber;
+  std::size_t count = 0;  // at least two
+  // Of fibers: who ran last and was stopped, then those who did not yield by
+  // number, then those who did by turns.
+  std::span<const Option> options = {};
+  bool first_was_stopped = false;  // to choose another is a preemption
+
+  // How many of the first ones cost nothing: no preemption, no unfair turn.
+  [[nodiscard]] std::size_t free() const noexcept;
 };
 
 class Search {
@@ -27,41 +39,53 @@ class Search {
   virtual ~Search() = default;
   // Before each schedule; false: there is none left.
   [[nodiscard]] virtual bool begin() = 0;
-  // Answers an index of ids; there are at least two.
+  // Answers a rank below choice.count.
   [[nodiscard]] virtual std::size_t choose(const Choice& choice) = 0;
   // After each schedule: how many choices it had.
   virtual void end(std::uint64_t choices) = 0;
   // Nothing is left to try.
   [[nodiscard]] virtual bool complete() const { return false; }
+  // The same choices led to other ones than before.
+  [[nodiscard]] virtual bool diverged() const { return false; }
 };
 
 std::unique_ptr<Search> make_search(const testing::ExploreOptions& options);
 
-// The choices of one schedule as text: "0.2.1". What is behind its end, and
-// what does not fit, is 0.
+// Runs one schedule. What is behind its end is 0.
 class Script final : public Search {
  public:
-  explicit Script(std::vector<std::uint32_t> choices)
-      : choices_(std::move(choices)) {}
+  explicit Script(std::vector<std::uint32_t> ranks)
+      : ranks_(std::move(ranks)) {}
   bool begin() override {
     at_ = 0;
     return true;
   }
   std::size_t choose(const Choice& choice) override {
-    const auto wanted = at_ < choices_.size() ? choices_[at_] : 0;
+    const std::size_t wanted = at_ < ranks_.size() ? ranks_[at_] : 0;
     ++at_;
-    return wanted < choice.ids.size() ? wanted : 0;
+    if (wanted < choice.count) return wanted;
+    diverged_ = true;
+    return 0;
   }
   void end(std::uint64_t /*unused*/) override {}
+  bool diverged() const override { return diverged_; }
 
  private:
-  std::vector<std::uint32_t> choices_;
+  const std::vector<std::uint32_t> ranks_;
   std::size_t at_ = 0;
+  bool diverged_ = false;
 };
 
-std::string to_text(const std::vector<std::uint32_t>& choices);
-// False: not such a text.
-[[nodiscard]] bool from_text(const std::string& text,
-                             std::vector<std::uint32_t>& choices);
+// A schedule as text, with all that its choices depend on: "w2f4:0x3.1.2".
+struct Schedule {
+  unsigned workers = 0;
+  unsigned faults = 0;  // a bit for each Fault
+  unsigned max_faults = 0;
+  std::vector<std::uint32_t> ranks;
+
+  [[nodiscard]] std::string text() const;
+  // False: not such a text.
+  [[nodiscard]] static bool parse(const std::string& text, Schedule& schedule);
+};
 
 }  // namespace weft::sim

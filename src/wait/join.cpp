@@ -3,6 +3,7 @@
 #include "base/point.hpp"
 #include "fiber/family.hpp"
 #include "fiber/fiber.hpp"
+#include "sched/interleave.hpp"
 #include "sched/worker.hpp"
 #include "wait/wait.hpp"
 
@@ -45,6 +46,7 @@ void wait_until_gone(const WaitNode& node) noexcept {
 }  // namespace
 
 Status for_end(Fiber& child, Deadline deadline) noexcept {
+  sched::interleave(sched::Op::join, &child);
   auto& here = sched::carrier();
   sched::check_may_park(here);
   Fiber& self = *here.current;
@@ -60,6 +62,7 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
 }
 
 Status for_family(Family& family, Deadline deadline) noexcept {
+  sched::interleave(sched::Op::join_all, &family);
   for (;;) {
     if (family.settled()) return {};
     sched::check_may_park(sched::carrier());

@@ -2,6 +2,7 @@
 
 #include "base/futex.hpp"
 #include "fiber/fiber.hpp"
+#include "sched/simulator.hpp"
 #include "sched/worker.hpp"
 #include "wait/wait.hpp"
 
@@ -10,6 +11,20 @@ namespace weft::waiting {
 using fiber::Begun;
 using fiber::Fiber;
 
+namespace {
+
+struct Flag {
+  const Atomic<std::uint32_t>* flag;
+  std::uint32_t expected;
+
+  static bool differs(void* it) noexcept {
+    const auto& self = *static_cast<const Flag*>(it);
+    return self.flag->load(relaxed) != self.expected;  // nobody runs meanwhile
+  }
+};
+
+}  // namespace
+
 ParkHandle park_handle() noexcept {
   Fiber& self = *sched::carrier().current;
   return {&self, self.id.load(relaxed)};  // its own: it does not change
@@ -17,6 +32,7 @@ ParkHandle park_handle() noexcept {
 
 Status park_if(const Atomic<std::uint32_t>& flag,
                std::uint32_t expected) noexcept {
+  sched::interleave(sched::Op::park, &flag);
   auto& here = sched::carrier();
   sched::check_may_park(here);
   if (flag.load(acquire) != expected) return {};  // the caller's own edge
@@ -31,6 +47,10 @@ Status park_if(const Atomic<std::uint32_t>& flag,
   }
   // From here on an unpark finds the word parking: the commit fails, or it
   // finds it parked. No second look at the flag is needed.
+  Flag waited_for{&flag, expected};
+  if (here.simulator != nullptr) [[unlikely]] {
+    here.simulator->note(sched::Op::park, &flag, {&Flag::differs, &waited_for});
+  }
   if (!self.proxy) {
     here.worker->suspend_current();
   } else if (self.word.commit() == fiber::Committed::parked) {
@@ -42,6 +62,7 @@ Status park_if(const Atomic<std::uint32_t>& flag,
 }
 
 void unpark(ParkHandle handle) noexcept {
+  sched::interleave(sched::Op::unpark, handle.frame);
   // A frame reused between this look and the exchange gets a token for
   // nothing, which every park tolerates.
   if (handle.frame->id.load(relaxed) != handle.id) return;  // see above

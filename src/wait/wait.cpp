@@ -1,6 +1,7 @@
 #include "wait/wait.hpp"
 
 #include "base/futex.hpp"
+#include "sched/interleave.hpp"
 #include "sched/worker.hpp"
 
 namespace weft::waiting {
@@ -87,6 +88,7 @@ Status refuse_cancelled(const Fiber& self) noexcept {
 }
 
 Status until(Deadline when) noexcept {
+  sched::interleave(sched::Op::sleep, nullptr);
   Wait wait;
   if (wait.begin(false) == Begun::cancelled) {
     return refuse_cancelled(wait.self());

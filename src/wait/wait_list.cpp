@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/intrusive_list.hpp"
 #include "fiber/fiber.hpp"
+#include "sched/simulator.hpp"
 #include "wait/wait.hpp"
 #include <weft/wait.hpp>
 
@@ -45,6 +46,7 @@ WakeReason Waiter::reason() const noexcept {
 }
 
 void SpinLock::lock() noexcept {
+  sched::interleave(sched::Op::lock, this);
   constexpr int kSpins = 64;
   for (int round = 0; word_.exchange(1, acquire) != 0;) {  // [lock]
     while (word_.load(relaxed) != 0) {  // only waits; the exchange decides
@@ -63,6 +65,7 @@ void SpinLock::lock() noexcept {
 }
 
 bool SpinLock::try_lock() noexcept {
+  sched::interleave(sched::Op::lock, this);
   if (word_.exchange(1, acquire) != 0) return false;  // [lock]
   auto& here = sched::carrier();
   if (here.lock_depth < sched::Carrier::kHeldLocks) {
@@ -124,9 +127,25 @@ std::size_t WaitList::wake_all(WakeReason reason) noexcept {
 
 namespace detail {
 
+namespace {
+
+struct Parked {
+  const WaitOps* ops;
+  void* waitable;
+  Waiter* waiter;
+
+  static bool is_ready(void* it) noexcept {
+    const auto& self = *static_cast<const Parked*>(it);
+    return self.ops->try_complete(self.waitable, *self.waiter);
+  }
+};
+
+}  // namespace
+
 Status wait_on(const WaitOps& ops, void* waitable, void* io,
                Deadline deadline) noexcept {
   sched::check_may_park(sched::carrier());
+  sched::interleave(sched::Op::wait, waitable);
   Waiter waiter;
   node_in(waiter.node_).slot = io;
   if (auto& self = waiting::Wait().self(); self.word.cancelled()) {
@@ -145,6 +164,10 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
       (void)wait.withdraw();
       wait.end();
       return Errc::closed;
+    }
+    Parked parked{&ops, waitable, &waiter};
+    if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
+      simulator->note(sched::Op::wait, waitable, {&Parked::is_ready, &parked});
     }
     const auto who = wait.park(deadline);
     ops.unpublish(waitable, waiter);

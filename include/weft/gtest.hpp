@@ -1,0 +1,64 @@
+// gtest.hpp: explore() for GoogleTest: EXPECT_ and ASSERT_ fail the schedule.
+//
+//   TEST(Cache, LoadsOnce) {
+//     weft::testing::explore_test({.schedules = 5'000}, [](auto& sim) {
+//       ...
+//       EXPECT_EQ(cache.loads(), 1);
+//     });
+//   }
+//
+// Only the failures of the last run count: the one of the minimized schedule.
+#pragma once
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "weft/testing.hpp"
+
+namespace weft::testing {
+
+// Keeps GoogleTest's failures to itself.
+class GTestWatch final : public Watch {
+ public:
+  void schedule_begins() override {
+    results_.emplace();
+    reporter_.emplace(::testing::ScopedFakeTestPartResultReporter::
+                          INTERCEPT_ONLY_CURRENT_THREAD,
+                      &*results_);
+  }
+  std::string schedule_ended() override {
+    reporter_.reset();
+    std::string failures;
+    for (int i = 0; i < results_->size(); ++i) {
+      const auto& part = results_->GetTestPartResult(i);
+      if (!part.failed()) continue;
+      const std::string file =
+          part.file_name() != nullptr ? part.file_name() : "unknown file";
+      failures += (failures.empty() ? "" : "\n") + file + ":" +
+                  std::to_string(part.line_number()) + ": " + part.message();
+    }
+    return failures;
+  }
+
+ private:
+  std::optional<::testing::TestPartResultArray> results_;
+  std::optional<::testing::ScopedFakeTestPartResultReporter> reporter_;
+};
+
+// As explore(); a failure is one of the current test, and says how to replay.
+inline void explore_test(ExploreOptions options,
+                         const std::function<void(Simulation&)>& body) {
+  GTestWatch watch;
+  options.watch = &watch;
+  const auto result = explore(options, body);
+  if (!result) ADD_FAILURE() << result.report;
+}
+inline void explore_test(const std::function<void(Simulation&)>& body) {
+  explore_test(ExploreOptions{}, body);
+}
+
+}  // namespace weft::testing

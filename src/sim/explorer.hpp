@@ -1,0 +1,110 @@
+// explorer.hpp: one schedule after the other, on one runtime as long as they
+// pass. A schedule that failed stays as it is, with its runtime: its fibers may
+// wait for each other, hold locks, be anywhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sched/simulator.hpp"
+#include "sim/search.hpp"
+#include <weft/testing.hpp>
+
+namespace weft::testing::detail {
+
+// One fiber's turn in a trace.
+struct Turn {
+  std::uint64_t number = 0;
+  std::string name;
+  std::string what;
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::passed;
+  std::string what;
+  std::string check;  // which check() failed
+  std::vector<std::string> waiting;
+  std::vector<Turn> turns;  // if traced
+  std::vector<std::uint32_t> ranks;
+  std::uint64_t hash = 0;
+  bool diverged = false;  // from what the search knew of it
+
+  // The same kind of failure, for the same reason.
+  bool same_as(const Outcome& other) const {
+    return verdict == other.verdict && check == other.check;
+  }
+};
+
+class Explorer final : public sched::Chooser {
+ public:
+  using Body = std::function<void(Simulation&)>;
+
+  Explorer(const ExploreOptions& options, const Body& body);
+  ~Explorer() override;
+  Explorer(const Explorer&) = delete;
+  Explorer& operator=(const Explorer&) = delete;
+
+  // The thread of the explorer. One schedule.
+  [[nodiscard]] Outcome run(sim::Search& search, bool traced = false);
+  [[nodiscard]] Outcome run_again(const std::vector<std::uint32_t>& ranks,
+                                  bool traced = false);
+  // The same failure with fewer choices that are not 0, if that can be.
+  [[nodiscard]] Outcome minimized(Outcome failed);
+  [[nodiscard]] std::string text_of(const std::vector<std::uint32_t>& ranks);
+
+  // ---- For Simulation, on its fibers.
+
+  std::uint64_t choose_number(std::uint64_t below);
+  [[noreturn]] void fail_check(const char* what);
+  void fail_next(Fault fault, std::uint64_t after) {
+    pending_.push_back({fault, after});
+  }
+  sched::Simulator& simulator();
+
+  // ---- Chooser
+
+  std::size_t choose(const sched::Candidates& all) noexcept override;
+  bool stops() noexcept override { return true; }
+  bool injects(Fault fault, const sched::Fiber* to) noexcept override;
+  void goes_on(const sched::Candidate& chosen) noexcept override;
+  void stuck() noexcept override;
+
+ private:
+  struct World;
+  struct Pending {
+    Fault fault;
+    std::uint64_t after;
+  };
+
+  void make_world();
+  void abandon_world() noexcept;
+  void run_body();
+  void fail(Verdict verdict, std::string what);
+  [[nodiscard]] bool failed() const {
+    return outcome_.verdict != Verdict::passed;
+  }
+  std::size_t pick(const sim::Choice& choice);
+  std::string describe(const sched::Candidate& fiber, bool waits);
+
+  const ExploreOptions& options_;
+  const Body& body_;
+  unsigned fault_mask_ = 0;
+  std::unique_ptr<World> world_;
+  sim::Search* search_ = nullptr;
+  Outcome outcome_;
+  bool traced_ = false;
+  unsigned faults_ = 0;  // injected so far
+  std::vector<Pending> pending_;
+  std::uint64_t last_ = 0;  // the fiber that ran last
+  // Reused from choice to choice.
+  std::vector<sched::Candidate> sorted_;
+  std::vector<std::size_t> order_;
+  std::vector<sim::Option> options_of_choice_;
+  std::map<const void*, std::size_t> objects_;  // in a trace, from 1
+};
+
+}  // namespace weft::testing::detail
