@@ -22,10 +22,6 @@
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
-namespace weft::testing::detail {
-class Explorer;
-}
-
 namespace weft {
 
 struct WorkerStats {
@@ -52,6 +48,7 @@ struct Stats {
 };
 
 namespace detail {
+class Explorer;
 class RuntimeState;
 }
 
@@ -67,7 +64,7 @@ class RuntimeRef {
  private:
   friend class Runtime;
   friend class Nursery;
-  friend class testing::detail::Explorer;
+  friend class detail::Explorer;
   friend RuntimeRef this_fiber::runtime() noexcept;
   explicit RuntimeRef(void* scheduler) noexcept : scheduler_(scheduler) {}
   void* scheduler_;
@@ -119,7 +116,7 @@ class Runtime {
   RuntimeRef ref() const noexcept;
 
  private:
-  friend class testing::detail::Explorer;
+  friend class detail::Explorer;
   explicit Runtime(std::unique_ptr<detail::RuntimeState> state) noexcept;
   // A simulation that ends with fibers in the middle of their run: everything
   // stays as it is, for good.

@@ -90,10 +90,6 @@ struct [[nodiscard]] ExploreResult {
                                   const ExploreResult& result);
 };
 
-namespace detail {
-class Explorer;
-}
-
 // One schedule. The body of explore() gets it.
 class Simulation {
  public:
@@ -128,12 +124,12 @@ class Simulation {
   RuntimeRef runtime() noexcept { return runtime_.ref(); }
 
  private:
-  friend class detail::Explorer;
-  Simulation(Runtime runtime, detail::Explorer& explorer) noexcept
+  friend class weft::detail::Explorer;
+  Simulation(Runtime runtime, weft::detail::Explorer& explorer) noexcept
       : runtime_(std::move(runtime)), explorer_(explorer) {}
 
   Runtime runtime_;
-  detail::Explorer& explorer_;
+  weft::detail::Explorer& explorer_;
 };
 
 // The body runs once per schedule, as a fiber; it keeps no state between runs.

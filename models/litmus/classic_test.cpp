@@ -49,7 +49,7 @@ std::string with(std::string program, const char* store, const char* load) {
   return program;
 }
 
-class Classic : public testing::TestWithParam<Shape> {
+class Classic : public ::testing::TestWithParam<Shape> {
  protected:
   static void expect_outcome(const char* store, const char* load,
                              bool allowed) {
@@ -71,7 +71,7 @@ TEST_P(Classic, WithSequentialConsistency) {
   expect_outcome("sc", "sc", GetParam().seq_cst);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Classic, testing::ValuesIn(kShapes),
+INSTANTIATE_TEST_SUITE_P(Shapes, Classic, ::testing::ValuesIn(kShapes),
                          [](const auto& shape) { return shape.param.name; });
 
 }  // namespace

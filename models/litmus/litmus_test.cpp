@@ -52,7 +52,7 @@ std::vector<Case> read_cases(const std::string& file) {
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.program; }
 
-class Litmus : public testing::TestWithParam<Case> {};
+class Litmus : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Litmus, HasExactlyTheOutcomesOfTheMemoryModel) {
   const auto& wanted = GetParam();
@@ -64,7 +64,7 @@ TEST_P(Litmus, HasExactlyTheOutcomesOfTheMemoryModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Named, Litmus,
-                         testing::ValuesIn(read_cases("cases.txt")),
+                         ::testing::ValuesIn(read_cases("cases.txt")),
                          [](const auto& param) { return param.param.name; });
 
 TEST(LitmusRandom, ProgramsHaveExactlyTheOutcomesOfTheMemoryModel) {

@@ -18,8 +18,8 @@ namespace weft::testing {
 
 namespace {
 
-using detail::Explorer;
-using detail::Outcome;
+using weft::detail::Explorer;
+using weft::detail::Trial;
 
 constexpr std::uint64_t kSeed = 0x77656674;  // of no meaning, always the same
 
@@ -64,7 +64,7 @@ class Progress {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
-void add_turns(std::string& text, const std::vector<detail::Turn>& turns) {
+void add_turns(std::string& text, const std::vector<weft::detail::Turn>& turns) {
   constexpr std::size_t kShown = 200;
   const auto hidden = turns.size() > kShown ? turns.size() - kShown : 0;
   text += "  schedule, " + std::to_string(turns.size()) + " steps:";
@@ -84,7 +84,7 @@ void add_turns(std::string& text, const std::vector<detail::Turn>& turns) {
   text += "\n";
 }
 
-ExploreResult result_of(Explorer& explorer, const Outcome& failed) {
+ExploreResult result_of(Explorer& explorer, const Trial& failed) {
   ExploreResult result;
   result.verdict = failed.verdict;
   result.replay = explorer.text_of(failed.ranks);
@@ -96,17 +96,17 @@ ExploreResult result_of(Explorer& explorer, const Outcome& failed) {
   return result;
 }
 
-Outcome nondeterministic(Outcome outcome) {
-  outcome.verdict = Verdict::nondeterministic;
-  outcome.what =
+Trial nondeterministic(Trial trial) {
+  trial.verdict = Verdict::nondeterministic;
+  trial.what =
       "the same choices gave another order: the body keeps state between runs, "
       "or asks a clock, an address or a random number";
-  return outcome;
+  return trial;
 }
 
 // What to tell of a failure: as simple as it can be, if it comes back at all.
-Outcome told(Explorer& explorer, const ExploreOptions& options,
-             Outcome failed) {
+Trial told(Explorer& explorer, const ExploreOptions& options,
+             Trial failed) {
   if (failed.verdict == Verdict::nondeterministic) return failed;
   const auto again = explorer.run_again(failed.ranks);
   if (again.hash != failed.hash || again.verdict != failed.verdict) {
@@ -152,18 +152,18 @@ ExploreResult explore(const ExploreOptions& wanted,
   {
     Progress progress;
     while (schedules < options.schedules && search->begin()) {
-      auto outcome = explorer.run(*search);
+      auto trial = explorer.run(*search);
       progress.note(++schedules, options.schedules);
-      orders.insert(outcome.hash);
-      if (outcome.diverged) outcome = nondeterministic(std::move(outcome));
-      if (schedules == 1 && outcome.verdict == Verdict::passed) {
-        const auto again = explorer.run_again(outcome.ranks);
-        if (again.hash != outcome.hash || !again.same_as(outcome)) {
-          outcome = nondeterministic(std::move(outcome));
+      orders.insert(trial.hash);
+      if (trial.diverged) trial = nondeterministic(std::move(trial));
+      if (schedules == 1 && trial.verdict == Verdict::passed) {
+        const auto again = explorer.run_again(trial.ranks);
+        if (again.hash != trial.hash || !again.same_as(trial)) {
+          trial = nondeterministic(std::move(trial));
         }
       }
-      if (outcome.verdict == Verdict::passed) continue;
-      result = result_of(explorer, told(explorer, options, std::move(outcome)));
+      if (trial.verdict == Verdict::passed) continue;
+      result = result_of(explorer, told(explorer, options, std::move(trial)));
       break;
     }
   }
@@ -196,11 +196,11 @@ ExploreResult replay(const std::string& text, const ExploreOptions& wanted,
     }
   }
   Explorer explorer(options, body);
-  auto outcome = explorer.run_again(schedule.ranks, true);
-  if (outcome.diverged) outcome = nondeterministic(std::move(outcome));
+  auto trial = explorer.run_again(schedule.ranks, true);
+  if (trial.diverged) trial = nondeterministic(std::move(trial));
   ExploreResult result;
-  if (outcome.verdict != Verdict::passed) {
-    result = result_of(explorer, outcome);
+  if (trial.verdict != Verdict::passed) {
+    result = result_of(explorer, trial);
     std::fprintf(stderr, "weft: %s", result.report.c_str());
   }
   result.schedules = result.distinct = 1;

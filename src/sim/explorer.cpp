@@ -9,7 +9,7 @@
 #include "sched/scheduler.hpp"
 #include "time/clock.hpp"
 
-namespace weft::testing::detail {
+namespace weft::detail {
 
 struct Explorer::World {
   World(Runtime runtime, Explorer& explorer)
@@ -53,13 +53,13 @@ sched::Simulator& Explorer::simulator() {
 
 void Explorer::fail(Verdict verdict, std::string what) {
   if (failed()) return;  // the first one counts
-  outcome_.verdict = verdict;
-  outcome_.what = std::move(what);
+  trial_.verdict = verdict;
+  trial_.what = std::move(what);
 }
 
 void Explorer::fail_check(const char* what) {
   fail(Verdict::assertion, what);
-  outcome_.check = what;
+  trial_.check = what;
   simulator().stop_for_good();
 }
 
@@ -73,11 +73,11 @@ void Explorer::run_body() {
   }
 }
 
-Outcome Explorer::run(sim::Search& search, bool traced) {
+Trial Explorer::run(sim::Search& search, bool traced) {
   make_world();
   search_ = &search;
   traced_ = traced;
-  outcome_ = {};
+  trial_ = {};
   faults_ = 0;
   pending_.clear();
   last_ = 0;
@@ -97,31 +97,31 @@ Outcome Explorer::run(sim::Search& search, bool traced) {
       fail(Verdict::leaked_fiber,
            std::to_string(left) + " fibers outlive the body of the test");
       simulator.for_each_waiting([this](const auto& fiber, bool) {
-        outcome_.waiting.push_back(describe(fiber, true));
+        trial_.waiting.push_back(describe(fiber, true));
       });
     }
   }
   if (options_.watch != nullptr) {
     if (auto seen = options_.watch->schedule_ended(); !seen.empty()) {
       // What came afterwards may well come from it.
-      outcome_.verdict = Verdict::assertion;
-      outcome_.what =
-          outcome_.what.empty() ? seen : seen + "\nand then: " + outcome_.what;
+      trial_.verdict = Verdict::assertion;
+      trial_.what =
+          trial_.what.empty() ? seen : seen + "\nand then: " + trial_.what;
     }
   }
-  outcome_.hash = simulator.order_hash();
-  search.end(outcome_.ranks.size());
-  outcome_.diverged = search.diverged();
+  trial_.hash = simulator.order_hash();
+  search.end(trial_.ranks.size());
+  trial_.diverged = search.diverged();
   if (world_->simulation.runtime().stats().fibers_live != 0) {
     abandon_world();
   } else {
-    (void)root->join<weft::detail::Panics>();
+    (void)root->join<Panics>();
     root.reset();
   }
-  return std::move(outcome_);
+  return std::move(trial_);
 }
 
-Outcome Explorer::run_again(const std::vector<std::uint32_t>& ranks,
+Trial Explorer::run_again(const std::vector<std::uint32_t>& ranks,
                             bool traced) {
   sim::Script script(ranks);
   (void)script.begin();
@@ -137,7 +137,7 @@ std::string Explorer::text_of(const std::vector<std::uint32_t>& ranks) {
 }
 
 // All, halves, quarters ... single choices become 0, as long as it still fails.
-Outcome Explorer::minimized(Outcome failed) {
+Trial Explorer::minimized(Trial failed) {
   constexpr int kTries = 200;
   int tries = 0;
   for (auto part = failed.ranks.size(); part != 0; part /= 2) {
@@ -152,8 +152,8 @@ Outcome Explorer::minimized(Outcome failed) {
       if (++tries > kTries) return failed;
       auto fewer = failed.ranks;
       std::fill_n(fewer.begin() + static_cast<std::ptrdiff_t>(from), size, 0u);
-      auto outcome = run_again(fewer);
-      if (outcome.same_as(failed)) failed = std::move(outcome);
+      auto trial = run_again(fewer);
+      if (trial.same_as(failed)) failed = std::move(trial);
     }
   }
   return failed;
@@ -163,7 +163,7 @@ Outcome Explorer::minimized(Outcome failed) {
 
 std::size_t Explorer::pick(const sim::Choice& choice) {
   const auto rank = search_->choose(choice);
-  outcome_.ranks.push_back(static_cast<std::uint32_t>(rank));
+  trial_.ranks.push_back(static_cast<std::uint32_t>(rank));
   return rank;
 }
 
@@ -213,10 +213,10 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
   if (pick({.kind = sim::Choice::Kind::fault, .count = 2}) == 0) return false;
   ++faults_;
   if (traced_) {
-    constexpr const char* kNames[kFaults] = {
+    constexpr const char* kNames[testing::kFaults] = {
         "is cancelled", "is woken for nothing", "gets no memory",
         "may not spawn", "is overtaken by the clock"};
-    outcome_.turns.push_back(
+    trial_.turns.push_back(
         {to != nullptr ? simulator().number_of(*to) : last_,
          {},
          kNames[static_cast<unsigned>(fault)]});
@@ -228,7 +228,7 @@ void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
   last_ = chosen.number;
   if (traced_) {
     const char* const name = chosen.fiber->name();
-    outcome_.turns.push_back(
+    trial_.turns.push_back(
         {chosen.number, name != nullptr ? name : "", describe(chosen, false)});
   }
   if (simulator().steps() <= options_.max_steps) return;
@@ -240,9 +240,9 @@ void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
 void Explorer::stuck() noexcept {
   std::string lost;
   simulator().for_each_waiting([&](const auto& fiber, bool over) {
-    outcome_.waiting.push_back(describe(fiber, true));
+    trial_.waiting.push_back(describe(fiber, true));
     if (!over) return;
-    outcome_.waiting.back() += ", which is ready";
+    trial_.waiting.back() += ", which is ready";
     lost = "fiber " + std::to_string(fiber.number);
   });
   if (lost.empty()) {
@@ -302,4 +302,4 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
   return text;
 }
 
-}  // namespace weft::testing::detail
+}  // namespace weft::detail

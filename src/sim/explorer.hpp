@@ -14,7 +14,12 @@
 #include "sim/search.hpp"
 #include <weft/testing.hpp>
 
-namespace weft::testing::detail {
+namespace weft::detail {
+
+using testing::ExploreOptions;
+using testing::Fault;
+using testing::Simulation;
+using testing::Verdict;
 
 // One fiber's turn in a trace.
 struct Turn {
@@ -23,7 +28,7 @@ struct Turn {
   std::string what;
 };
 
-struct Outcome {
+struct Trial {
   Verdict verdict = Verdict::passed;
   std::string what;
   std::string check;  // which check() failed
@@ -34,7 +39,7 @@ struct Outcome {
   bool diverged = false;  // from what the search knew of it
 
   // The same kind of failure, for the same reason.
-  bool same_as(const Outcome& other) const {
+  bool same_as(const Trial& other) const {
     return verdict == other.verdict && check == other.check;
   }
 };
@@ -49,11 +54,11 @@ class Explorer final : public sched::Chooser {
   Explorer& operator=(const Explorer&) = delete;
 
   // The thread of the explorer. One schedule.
-  [[nodiscard]] Outcome run(sim::Search& search, bool traced = false);
-  [[nodiscard]] Outcome run_again(const std::vector<std::uint32_t>& ranks,
+  [[nodiscard]] Trial run(sim::Search& search, bool traced = false);
+  [[nodiscard]] Trial run_again(const std::vector<std::uint32_t>& ranks,
                                   bool traced = false);
   // The same failure with fewer choices that are not 0, if that can be.
-  [[nodiscard]] Outcome minimized(Outcome failed);
+  [[nodiscard]] Trial minimized(Trial failed);
   [[nodiscard]] std::string text_of(const std::vector<std::uint32_t>& ranks);
 
   // ---- For Simulation, on its fibers.
@@ -85,7 +90,7 @@ class Explorer final : public sched::Chooser {
   void run_body();
   void fail(Verdict verdict, std::string what);
   [[nodiscard]] bool failed() const {
-    return outcome_.verdict != Verdict::passed;
+    return trial_.verdict != Verdict::passed;
   }
   std::size_t pick(const sim::Choice& choice);
   std::string describe(const sched::Candidate& fiber, bool waits);
@@ -95,7 +100,7 @@ class Explorer final : public sched::Chooser {
   unsigned fault_mask_ = 0;
   std::unique_ptr<World> world_;
   sim::Search* search_ = nullptr;
-  Outcome outcome_;
+  Trial trial_;
   bool traced_ = false;
   unsigned faults_ = 0;  // injected so far
   std::vector<Pending> pending_;
@@ -107,4 +112,4 @@ class Explorer final : public sched::Chooser {
   std::map<const void*, std::size_t> objects_;  // in a trace, from 1
 };
 
-}  // namespace weft::testing::detail
+}  // namespace weft::detail

@@ -57,7 +57,7 @@ TEST_P(DisturbanceTest, LosesNoJoinNoSleepAndNoCancel) {
   EXPECT_GT(strays, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, DisturbanceTest, testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Workers, DisturbanceTest, ::testing::Values(1, 2, 4));
 
 }  // namespace
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 
 #include "support/disturbed.hpp"
@@ -35,16 +36,26 @@ class RuntimeTest : public ::testing::Test {
   Disturbed disturbed_;
 };
 
-// The same over several numbers of workers.
+// The same over several numbers of workers. If WEFT_TEST_EXPLORE is set they
+// are simulated, by another seed each time (--gtest_repeat): fibers take turns
+// in another order, and stop at other places.
 class WorkersTest : public RuntimeTest,
                     public ::testing::WithParamInterface<unsigned> {
  protected:
-  void SetUp() override { runtime_.emplace(start(GetParam())); }
+  void SetUp() override {
+    Config config{.workers = GetParam()};
+    if (explored()) {
+      config.deterministic_seed = next_seed_++;
+      RecordProperty("seed", std::to_string(*config.deterministic_seed));
+    }
+    runtime_.emplace(start(config));
+  }
   void TearDown() override {
     expect_empty(*runtime_);
     runtime_.reset();
   }
   Runtime& runtime() { return *runtime_; }
+  static bool explored() { return std::getenv("WEFT_TEST_EXPLORE") != nullptr; }
   // Runs the body as a root fiber; rethrows what it throws.
   template <typename F>
   void in_fiber(F&& body) {
@@ -56,6 +67,7 @@ class WorkersTest : public RuntimeTest,
   }
 
  private:
+  static inline std::uint64_t next_seed_ = 1;
   std::optional<Runtime> runtime_;
 };
 

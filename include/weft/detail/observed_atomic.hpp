@@ -15,43 +15,40 @@ void before_access(const void* object) noexcept;
 template <typename T>
 class Atomic {
  public:
+  using Order = std::memory_order;  // as the caller asks, as std's
+  static constexpr Order kStrongest = Order::seq_cst;
+
   constexpr Atomic() noexcept = default;
   constexpr Atomic(T value) noexcept : value_(value) {}  // NOLINT: as std's
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  T load(std::memory_order order = std::memory_order_seq_cst) const noexcept {
+  T load(Order order = kStrongest) const noexcept {
     detail::before_access(this);
     return value_.load(order);
   }
-  void store(T value,
-             std::memory_order order = std::memory_order_seq_cst) noexcept {
+  void store(T value, Order order = kStrongest) noexcept {
     detail::before_access(this);
     value_.store(value, order);
   }
-  T exchange(T value,
-             std::memory_order order = std::memory_order_seq_cst) noexcept {
+  T exchange(T value, Order order = kStrongest) noexcept {
     detail::before_access(this);
     return value_.exchange(value, order);
   }
-  bool compare_exchange_strong(
-      T& expected, T desired,
-      std::memory_order order = std::memory_order_seq_cst) noexcept {
+  bool compare_exchange_strong(T& expected, T desired,
+                               Order order = kStrongest) noexcept {
     detail::before_access(this);
     return value_.compare_exchange_strong(expected, desired, order);
   }
-  bool compare_exchange_weak(
-      T& expected, T desired,
-      std::memory_order order = std::memory_order_seq_cst) noexcept {
+  bool compare_exchange_weak(T& expected, T desired,
+                             Order order = kStrongest) noexcept {
     return compare_exchange_strong(expected, desired, order);
   }
-  T fetch_add(T by,
-              std::memory_order order = std::memory_order_seq_cst) noexcept {
+  T fetch_add(T by, Order order = kStrongest) noexcept {
     detail::before_access(this);
     return value_.fetch_add(by, order);
   }
-  T fetch_sub(T by,
-              std::memory_order order = std::memory_order_seq_cst) noexcept {
+  T fetch_sub(T by, Order order = kStrongest) noexcept {
     detail::before_access(this);
     return value_.fetch_sub(by, order);
   }

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Starts without any of our variables, and leaves none behind.
-class ConfigTest : public testing::Test {
+class ConfigTest : public ::testing::Test {
  protected:
   ConfigTest() { clear(); }
   ~ConfigTest() override { clear(); }
@@ -173,9 +173,9 @@ TEST_F(ConfigTest, NamesTheVariableTheValueAndWhatIsAccepted) {
 
 TEST_F(ConfigTest, PrintsTheReasonIfNobodyAsksForIt) {
   set("WEFT_GUARD", "wall");
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_FALSE(Config::from_env().has_value());
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "weft: WEFT_GUARD=wall: expected automatic, madvise, mprotect or "
             "canary\n");
 }

@@ -36,7 +36,7 @@ std::byte* first_trap_below(std::byte* from, std::byte* limit) {
   return at;
 }
 
-class GuardsThatTrap : public testing::TestWithParam<GuardKind> {
+class GuardsThatTrap : public ::testing::TestWithParam<GuardKind> {
  protected:
   void SetUp() override {
     if (GetParam() == GuardKind::madvise && !madvise_guards_work()) {
@@ -98,7 +98,7 @@ TEST_P(GuardsThatTrap, GuardTheSmallestClass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GuardsThatTrap,
-                         testing::Values(GuardKind::madvise,
+                         ::testing::Values(GuardKind::madvise,
                                          GuardKind::mprotect),
                          [](const auto& kind) {
                            return kind.param == GuardKind::madvise ? "madvise"

@@ -18,8 +18,8 @@
 namespace weft::stack {
 namespace {
 
-using testing::ExitedWithCode;
-using testing::KilledBySignal;
+using ::testing::ExitedWithCode;
+using ::testing::KilledBySignal;
 
 constexpr std::size_t kSize = 64 << 10;
 
@@ -55,7 +55,7 @@ void run_out_of(Stack* stack) {
   swapcontext(&here, &there);
 }
 
-class OverflowDeathTest : public testing::TestWithParam<GuardKind> {
+class OverflowDeathTest : public ::testing::TestWithParam<GuardKind> {
  protected:
   void SetUp() override {
     weft::test::die_in_a_fresh_process();
@@ -112,7 +112,7 @@ TEST_P(OverflowDeathTest, WorksOnAnyThreadWithASignalStack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OverflowDeathTest,
-                         testing::Values(GuardKind::madvise,
+                         ::testing::Values(GuardKind::madvise,
                                          GuardKind::mprotect),
                          [](const auto& kind) {
                            return kind.param == GuardKind::madvise ? "madvise"

@@ -292,7 +292,7 @@ TEST(StackPoolDeathTest, RefusesWithoutMemoryAndGoesOnAfterwards) {
         right = right && stack != nullptr && refused == Refused::none;
         _exit(right ? 0 : 1);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(StackPoolDeathTest, DiesOfAnInvalidDefaultSize) {
