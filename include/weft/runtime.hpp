@@ -50,7 +50,7 @@ struct Stats {
 namespace detail {
 class Explorer;
 class RuntimeState;
-}
+}  // namespace detail
 
 // A runtime somebody else owns. Copyable; dangles if the owner goes first.
 class RuntimeRef {

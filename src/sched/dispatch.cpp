@@ -228,6 +228,11 @@ void Worker::suspend_current() noexcept {
 }
 
 Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
+  const auto state = fiber.word.state_now();
+  if (!was_stopped && state != fiber::State::fresh &&
+      state != fiber::State::queued) {
+    fiber.word.yielded();  // its turn comes, maybe on another worker
+  }
   Fiber* const running = was_stopped ? &fiber : ready(&fiber, nullptr);
   if (running == nullptr) return Left::otherwise;  // no stack: it has failed
   after_ = After::nothing;

@@ -63,7 +63,7 @@ Simulator* Simulator::here() noexcept {
 void Simulator::restart(Chooser& chooser) noexcept {
   chooser_ = &chooser;
   now_ = kEpoch;
-  order_hash_ = steps_ = 0;
+  order_hash_ = steps_ = yielders_ = 0;
   records_.clear();
   first_number_ = scheduler_.last_number();
 }
@@ -103,10 +103,11 @@ Candidate Simulator::describe(Fiber& fiber, bool stopped) const noexcept {
 }
 
 // What became runnable, in a fixed order: by worker, then by queue.
-void Simulator::collect() noexcept {
-  const auto take = [this](Fiber& fiber) {
-    const Record& record = record_of(fiber);
-    if (record.patient) {
+std::size_t Simulator::collect() noexcept {
+  std::size_t count = 0;
+  const auto take = [this, &count](Fiber& fiber) {
+    ++count;
+    if (record_of(fiber).patient) {
       patient_.push_back(&fiber);
     } else {
       (fiber.pins != 0 ? pinned_ : candidates_.ready_).push_back(&fiber);
@@ -114,6 +115,7 @@ void Simulator::collect() noexcept {
   };
   for (auto& worker : scheduler_.workers) worker->give_all(take);
   while (Fiber* fiber = scheduler_.global.take().item) take(*fiber);
+  return count;
 }
 
 // Those stopped go on where they are; the others need a worker that is free.
@@ -134,7 +136,7 @@ bool Simulator::find_candidates() noexcept {
 
 // False: nobody can go on, now or later.
 bool Simulator::step(std::int64_t until) noexcept {
-  collect();
+  (void)collect();
   if (!find_candidates() && !patient_.empty()) {
     for (Fiber* fiber : std::exchange(patient_, {})) {
       record_of(*fiber).patient = false;
@@ -148,9 +150,12 @@ bool Simulator::step(std::int64_t until) noexcept {
                      chooser_->injects(Fault::time_passes, nullptr))) {
     return pass_time(until);
   }
-  const Candidate chosen =
-      candidates_[count == 1 ? 0 : chooser_->choose(candidates_)];
-  run(chosen);
+  if (yielders_ == count) {  // nothing but polling
+    now_ += kTimeToPoll;
+    poll_timers();
+    if (collect() != 0) return true;
+  }
+  run(count == 1 ? 0 : chooser_->choose(candidates_));
   return true;
 }
 
@@ -166,8 +171,12 @@ bool Simulator::pass_time(std::int64_t until) noexcept {
   const auto next = std::min(until, next_deadline());
   if (next == time::kNever) return false;
   now_ = std::max(now_, next);
-  for (auto& worker : scheduler_.workers) worker->simulate_timers(now_);
+  poll_timers();
   return true;
+}
+
+void Simulator::poll_timers() noexcept {
+  for (auto& worker : scheduler_.workers) worker->simulate_timers(now_);
 }
 
 Worker& Simulator::worker_for(const Candidate& chosen) noexcept {
@@ -181,21 +190,22 @@ Worker& Simulator::worker_for(const Candidate& chosen) noexcept {
   return *scheduler_.workers[static_cast<std::size_t>(place)];
 }
 
-void Simulator::remove(const Candidate& chosen) noexcept {
-  auto& list = chosen.fiber->pins != 0 ? pinned_ : candidates_.ready_;
-  *std::ranges::find(list, chosen.fiber) = list.back();
-  list.pop_back();
-}
-
-void Simulator::run(const Candidate& chosen) noexcept {
+void Simulator::run(std::size_t index) noexcept {
+  const Candidate chosen = candidates_[index];
   Worker& worker = worker_for(chosen);
-  if (!chosen.stopped) remove(chosen);
+  if (index >= candidates_.fixed_.size()) {
+    auto& ready = candidates_.ready_;
+    ready[index - candidates_.fixed_.size()] = ready.back();
+    ready.pop_back();
+  } else if (!chosen.stopped) {
+    std::erase(pinned_, chosen.fiber);
+  }
   ++steps_;
   const auto what =
       (chosen.number << 16) + worker.id() * 2u + (chosen.stopped ? 1u : 0u);
   order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
   chooser_->goes_on(chosen);
-  record_of(*chosen.fiber).yielded = 0;
+  if (std::exchange(record_of(*chosen.fiber).yielded, 0) != 0) --yielders_;
   Carrier* const thread = weft_tls_carrier;
   weft_tls_carrier = &worker;
   const auto left = worker.simulate_step(*chosen.fiber, chosen.stopped);
@@ -204,6 +214,7 @@ void Simulator::run(const Candidate& chosen) noexcept {
   stopped_[worker.index()] = stopped ? chosen.fiber : nullptr;
   if (left == Worker::Left::yielded) {
     record_of(*chosen.fiber).yielded = steps_;
+    ++yielders_;
   }
 }
 
@@ -223,7 +234,7 @@ void Simulator::yield(Carrier& here) noexcept {
     (void)step(now_);
     return;
   }
-  note(Op::yield, nullptr);
+  interleave(here, Op::yield, nullptr);
   here.worker->yield_current();
 }
 

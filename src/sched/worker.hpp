@@ -117,11 +117,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
     while (Fiber* fiber = queues.pinned.take()) take(*fiber);
     while (Fiber* fiber = queues.recent.pop_front()) take(*fiber);
     while (Fiber* fiber = queues.deque.steal().task) take(*fiber);
-    while (Fiber* fiber = queues.turns.pop_front()) {
-      mark_hosts(*fiber);
-      fiber->word.yielded();
-      take(*fiber);
-    }
+    while (Fiber* fiber = queues.turns.pop_front()) take(*fiber);
     while (Fiber* fiber = queues.inbox.take().item) take(*fiber);
   }
 

@@ -64,7 +64,8 @@ class Progress {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
-void add_turns(std::string& text, const std::vector<weft::detail::Turn>& turns) {
+void add_turns(std::string& text,
+               const std::vector<weft::detail::Turn>& turns) {
   constexpr std::size_t kShown = 200;
   const auto hidden = turns.size() > kShown ? turns.size() - kShown : 0;
   text += "  schedule, " + std::to_string(turns.size()) + " steps:";
@@ -105,8 +106,7 @@ Trial nondeterministic(Trial trial) {
 }
 
 // What to tell of a failure: as simple as it can be, if it comes back at all.
-Trial told(Explorer& explorer, const ExploreOptions& options,
-             Trial failed) {
+Trial told(Explorer& explorer, const ExploreOptions& options, Trial failed) {
   if (failed.verdict == Verdict::nondeterministic) return failed;
   const auto again = explorer.run_again(failed.ranks);
   if (again.hash != failed.hash || again.verdict != failed.verdict) {

@@ -122,7 +122,7 @@ Trial Explorer::run(sim::Search& search, bool traced) {
 }
 
 Trial Explorer::run_again(const std::vector<std::uint32_t>& ranks,
-                            bool traced) {
+                          bool traced) {
   sim::Script script(ranks);
   (void)script.begin();
   return run(script, traced);
@@ -216,10 +216,9 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
     constexpr const char* kNames[testing::kFaults] = {
         "is cancelled", "is woken for nothing", "gets no memory",
         "may not spawn", "is overtaken by the clock"};
-    trial_.turns.push_back(
-        {to != nullptr ? simulator().number_of(*to) : last_,
-         {},
-         kNames[static_cast<unsigned>(fault)]});
+    trial_.turns.push_back({to != nullptr ? simulator().number_of(*to) : last_,
+                            {},
+                            kNames[static_cast<unsigned>(fault)]});
   }
   return true;
 }

@@ -56,7 +56,7 @@ class Explorer final : public sched::Chooser {
   // The thread of the explorer. One schedule.
   [[nodiscard]] Trial run(sim::Search& search, bool traced = false);
   [[nodiscard]] Trial run_again(const std::vector<std::uint32_t>& ranks,
-                                  bool traced = false);
+                                bool traced = false);
   // The same failure with fewer choices that are not 0, if that can be.
   [[nodiscard]] Trial minimized(Trial failed);
   [[nodiscard]] std::string text_of(const std::vector<std::uint32_t>& ranks);

@@ -99,7 +99,7 @@ TEST_P(GuardsThatTrap, GuardTheSmallestClass) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GuardsThatTrap,
                          ::testing::Values(GuardKind::madvise,
-                                         GuardKind::mprotect),
+                                           GuardKind::mprotect),
                          [](const auto& kind) {
                            return kind.param == GuardKind::madvise ? "madvise"
                                                                    : "mprotect";

@@ -113,7 +113,7 @@ TEST_P(OverflowDeathTest, WorksOnAnyThreadWithASignalStack) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OverflowDeathTest,
                          ::testing::Values(GuardKind::madvise,
-                                         GuardKind::mprotect),
+                                           GuardKind::mprotect),
                          [](const auto& kind) {
                            return kind.param == GuardKind::madvise ? "madvise"
                                                                    : "mprotect";
