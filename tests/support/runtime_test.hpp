@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -36,17 +37,19 @@ class RuntimeTest : public ::testing::Test {
   Disturbed disturbed_;
 };
 
-// The same over several numbers of workers. If WEFT_TEST_EXPLORE is set they
-// are simulated, by another seed each time (--gtest_repeat): fibers take turns
-// in another order, and stop at other places.
+// The same over several numbers of workers. If WEFT_TEST_EXPLORE is a seed they
+// are simulated, by the next one each time (--gtest_repeat): fibers take turns
+// in another order, and stop at other places. Each run prints its own.
 class WorkersTest : public RuntimeTest,
                     public ::testing::WithParamInterface<unsigned> {
  protected:
   void SetUp() override {
     Config config{.workers = GetParam()};
     if (explored()) {
-      config.deterministic_seed = next_seed_++;
-      RecordProperty("seed", std::to_string(*config.deterministic_seed));
+      static std::uint64_t next = std::strtoull(first_seed(), nullptr, 0);
+      config.deterministic_seed = next++;
+      std::fprintf(stderr, "WEFT_TEST_EXPLORE=%llu\n",
+                   static_cast<unsigned long long>(*config.deterministic_seed));
     }
     runtime_.emplace(start(config));
   }
@@ -55,7 +58,8 @@ class WorkersTest : public RuntimeTest,
     runtime_.reset();
   }
   Runtime& runtime() { return *runtime_; }
-  static bool explored() { return std::getenv("WEFT_TEST_EXPLORE") != nullptr; }
+  static const char* first_seed() { return std::getenv("WEFT_TEST_EXPLORE"); }
+  static bool explored() { return first_seed() != nullptr; }
   // Runs the body as a root fiber; rethrows what it throws.
   template <typename F>
   void in_fiber(F&& body) {
@@ -67,7 +71,6 @@ class WorkersTest : public RuntimeTest,
   }
 
  private:
-  static inline std::uint64_t next_seed_ = 1;
   std::optional<Runtime> runtime_;
 };
 
