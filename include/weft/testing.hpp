@@ -40,8 +40,12 @@ namespace weft::testing {
 // pct:         the fiber of the highest priority runs, and priorities change
 //              depth - 1 times: finds an error that takes `depth` events in
 //              order with a known probability.
-// exhaustive:  every schedule with at most `depth` preemptions.
+// exhaustive:  every schedule with at most `depth` preemptions. kNoBound: every
+//              one that differs in the order of what conflicts; that counts on
+//              fibers that share only what they lock, a testing::Atomic, or
+//              what is next to a point(), and never wait in a loop of yields.
 enum class Search : std::uint8_t { random, pct, exhaustive };
+inline constexpr unsigned kNoBound = UINT32_MAX;
 
 enum class Verdict : std::uint8_t {
   passed,

@@ -27,7 +27,8 @@ enum class Op : std::uint8_t {
   join_all,  // the children of a nursery
   cancel,    // a fiber
   look,      // at the state of a fiber
-  access,    // a testing::Atomic
+  read,      // a testing::Atomic
+  access,    // the same, not only to read
   point,     // what testing::point() stands for
   end,       // itself
 };

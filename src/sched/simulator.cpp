@@ -153,6 +153,7 @@ bool Simulator::step(std::int64_t until) noexcept {
   if (yielders_ == count) {  // nothing but polling
     now_ += kTimeToPoll;
     poll_timers();
+    chooser_->went(0, Footprint::of_all());
     if (collect() != 0) return true;
   }
   run(count == 1 ? 0 : chooser_->choose(candidates_));
@@ -172,6 +173,7 @@ bool Simulator::pass_time(std::int64_t until) noexcept {
   if (next == time::kNever) return false;
   now_ = std::max(now_, next);
   poll_timers();
+  chooser_->went(0, Footprint::of_all());
   return true;
 }
 
@@ -206,6 +208,8 @@ void Simulator::run(std::size_t index) noexcept {
   order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
   chooser_->goes_on(chosen);
   if (std::exchange(record_of(*chosen.fiber).yielded, 0) != 0) --yielders_;
+  footprint_.begin(*chosen.fiber);
+  if (chosen.stopped) footprint_.add(chosen.op, chosen.object);
   Carrier* const thread = weft_tls_carrier;
   weft_tls_carrier = &worker;
   const auto left = worker.simulate_step(*chosen.fiber, chosen.stopped);
@@ -215,12 +219,16 @@ void Simulator::run(std::size_t index) noexcept {
   if (left == Worker::Left::yielded) {
     record_of(*chosen.fiber).yielded = steps_;
     ++yielders_;
+  } else if (collect() != 0) {
+    footprint_.add_all();  // it woke somebody
   }
+  chooser_->went(chosen.number, footprint_);
 }
 
 void Simulator::interleave(Carrier& here, Op op, const void* object) noexcept {
   if (here.worker == nullptr) return;  // the thread itself
   note(op, object);
+  if (here.lock_depth != 0) footprint_.add(op, object);  // goes on with it
   if (here.lock_depth == 0 && chooser_->stops()) here.worker->stop_current();
   if (is_cancel_point(op) &&
       injects(Fault::cancel_at_checkpoint, *here.current)) {

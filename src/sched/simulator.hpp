@@ -18,6 +18,7 @@
 
 #include "base/rng.hpp"
 #include "fiber/fiber.hpp"
+#include "sched/footprint.hpp"
 #include "sched/interleave.hpp"
 #include "stack/overflow.hpp"
 #include <weft/detail/fault.hpp>
@@ -74,8 +75,10 @@ class Chooser {
                                      const Fiber* /*to*/) noexcept {
     return false;
   }
-  // This one goes on now.
+  // This one goes on now; and then: what its step touched. 0: time passed.
   virtual void goes_on(const Candidate& /*chosen*/) noexcept {}
+  virtual void went(std::uint64_t /*number*/,
+                    const Footprint& /*touched*/) noexcept {}
   // Nobody can go on and no deadline is pending. Whoever waits for the
   // simulator must not wait any longer, or this does not return.
   virtual void stuck() noexcept = 0;
@@ -198,6 +201,7 @@ class Simulator {
   std::vector<Fiber*> pinned_;   // could go on, on their workers
   std::vector<Fiber*> patient_;  // could go on, behind all others
   Candidates candidates_;
+  Footprint footprint_;  // of the step that runs
   std::vector<Record> records_;
   std::uint64_t first_number_ = 0;
   std::int64_t now_ = kEpoch;

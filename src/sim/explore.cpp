@@ -237,4 +237,8 @@ void detail::before_access(const void* object) noexcept {
   sched::interleave(sched::Op::access, object);
 }
 
+void detail::before_read(const void* object) noexcept {
+  sched::interleave(sched::Op::read, object);
+}
+
 }  // namespace weft::testing

@@ -212,6 +212,7 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
   }
   if (pick({.kind = sim::Choice::Kind::fault, .count = 2}) == 0) return false;
   ++faults_;
+  search_->went(0, sched::Footprint::of_all());
   if (traced_) {
     constexpr const char* kNames[testing::kFaults] = {
         "is cancelled", "is woken for nothing", "gets no memory",
@@ -273,6 +274,7 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
       {"joins its children", "joining its children", Words::nothing},
       {"cancels", "cancelling", Words::fiber},
       {"looks at", "looking at", Words::fiber},
+      {"reads", "reading", Words::thing},
       {"uses", "using", Words::thing},
       {"passes a point", "a point", Words::nothing},
       {"ends", "its end", Words::nothing},

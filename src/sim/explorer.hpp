@@ -76,6 +76,10 @@ class Explorer final : public sched::Chooser {
   bool stops() noexcept override { return true; }
   bool injects(Fault fault, const sched::Fiber* to) noexcept override;
   void goes_on(const sched::Candidate& chosen) noexcept override;
+  void went(std::uint64_t number,
+            const sched::Footprint& touched) noexcept override {
+    search_->went(number, touched);
+  }
   void stuck() noexcept override;
 
  private:

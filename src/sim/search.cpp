@@ -109,62 +109,6 @@ class PctSearch final : public Search {
   std::vector<std::uint64_t> changes_;
 };
 
-// Depth first, free choices before others; a bound on those that cost cuts
-// whole branches, and ends a fiber's turns if it only yields.
-class ExhaustiveSearch final : public Search {
- public:
-  explicit ExhaustiveSearch(unsigned bound) : bound_(bound) {}
-
-  bool begin() override {
-    if (began_ && !advance()) {
-      complete_ = true;
-      return false;
-    }
-    began_ = true;
-    at_ = 0;
-    spent_ = 0;
-    return true;
-  }
-  std::size_t choose(const Choice& choice) override {
-    const auto free = choice.free();
-    const auto open = spent_ < bound_ ? choice.count : free;
-    if (at_ == path_.size()) path_.push_back({0, open});
-    Node& node = path_[at_++];
-    if (node.open != open) diverged_ = true;
-    const auto rank = std::min(node.rank, choice.count - 1);
-    if (rank >= free) ++spent_;
-    return rank;
-  }
-  void end(std::uint64_t /*unused*/) override {
-    if (at_ != path_.size()) diverged_ = true;
-  }
-  bool complete() const override { return complete_; }
-  bool diverged() const override { return diverged_; }
-
- private:
-  struct Node {
-    std::size_t rank;
-    std::size_t open;  // ranks to try
-  };
-
-  bool advance() {
-    while (!path_.empty() && path_.back().rank + 1 >= path_.back().open) {
-      path_.pop_back();
-    }
-    if (path_.empty()) return false;
-    ++path_.back().rank;
-    return true;
-  }
-
-  const unsigned bound_;
-  std::vector<Node> path_;
-  std::size_t at_ = 0;
-  unsigned spent_ = 0;
-  bool began_ = false;
-  bool complete_ = false;
-  bool diverged_ = false;
-};
-
 }  // namespace
 
 std::unique_ptr<Search> make_search(const testing::ExploreOptions& options) {
@@ -174,7 +118,7 @@ std::unique_ptr<Search> make_search(const testing::ExploreOptions& options) {
     case testing::Search::pct:
       return std::make_unique<PctSearch>(options.seed, options.depth);
     case testing::Search::exhaustive:
-      return std::make_unique<ExhaustiveSearch>(options.depth);
+      return make_exhaustive_search(options.depth);
   }
   return std::make_unique<RandomSearch>(options.seed);
 }

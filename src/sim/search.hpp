@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/footprint.hpp"
 #include <weft/testing.hpp>
 
 namespace weft::sim {
@@ -41,6 +42,9 @@ class Search {
   [[nodiscard]] virtual bool begin() = 0;
   // Answers a rank below choice.count.
   [[nodiscard]] virtual std::size_t choose(const Choice& choice) = 0;
+  // A fiber has made a step, chosen or not. 0: time passed.
+  virtual void went(std::uint64_t /*number*/,
+                    const sched::Footprint& /*touched*/) {}
   // After each schedule: how many choices it had.
   virtual void end(std::uint64_t choices) = 0;
   // Nothing is left to try.
@@ -49,6 +53,9 @@ class Search {
   [[nodiscard]] virtual bool diverged() const { return false; }
 };
 
+// Every schedule with at most so many preemptions and unfair turns; without a
+// bound only those that differ in the order of what conflicts.
+std::unique_ptr<Search> make_exhaustive_search(unsigned bound);
 std::unique_ptr<Search> make_search(const testing::ExploreOptions& options);
 
 // Runs one schedule. What is behind its end is 0.

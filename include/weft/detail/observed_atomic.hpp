@@ -7,7 +7,8 @@ namespace weft::testing {
 
 namespace detail {
 void before_access(const void* object) noexcept;
-}
+void before_read(const void* object) noexcept;
+}  // namespace detail
 
 // A std::atomic whose uses are such places: for a lock-free header that takes
 // its atomic type as a parameter. All accesses are sequentially consistent in a
@@ -24,7 +25,7 @@ class Atomic {
   Atomic& operator=(const Atomic&) = delete;
 
   T load(Order order = kStrongest) const noexcept {
-    detail::before_access(this);
+    detail::before_read(this);
     return value_.load(order);
   }
   void store(T value, Order order = kStrongest) noexcept {
