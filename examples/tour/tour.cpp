@@ -82,6 +82,7 @@ int main(int count, char** arguments) {
     tour::threads();
     tour::statistics();
   });
+  tour::exploration();
   std::printf("\n%s%d stops in %.1f s, %d wrong%s\n", tour::bold(), tour::stops,
               tour::since(start) / 1000, tour::wrong, tour::plain());
   return status != 0 || tour::wrong != 0 ? 1 : 0;

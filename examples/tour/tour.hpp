@@ -29,6 +29,7 @@ void guards();
 void two_runtimes();
 void threads();
 void statistics();
+void exploration();  // not a fiber
 
 int overflow();  // a process of its own, that guards() starts
 

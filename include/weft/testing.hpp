@@ -78,6 +78,7 @@ struct ExploreOptions {
   std::vector<Fault> faults = {};     // where they may happen, they are tried
   unsigned max_faults = 1;            // in one schedule
   bool minimize = true;               // to fewer preemptions, the same failure
+  bool print = true;                  // a failure, to stderr
   Watch* watch = nullptr;
 };
 
@@ -137,7 +138,7 @@ class Simulation {
 };
 
 // The body runs once per schedule, as a fiber; it keeps no state between runs.
-// Stops at the first failure and prints it to stderr. What a failed schedule
+// Stops at the first failure and prints it. What a failed schedule
 // leaves behind is not unwound, and its memory kept: nobody could say whether
 // its fibers can go on.
 //

@@ -97,6 +97,10 @@ ExploreResult result_of(Explorer& explorer, const Trial& failed) {
   return result;
 }
 
+void print(const ExploreOptions& options, const ExploreResult& result) {
+  if (options.print) std::fprintf(stderr, "weft: %s", result.report.c_str());
+}
+
 Trial nondeterministic(Trial trial) {
   trial.verdict = Verdict::nondeterministic;
   trial.what =
@@ -170,7 +174,7 @@ ExploreResult explore(const ExploreOptions& wanted,
   result.schedules = schedules;
   result.distinct = orders.size();
   result.complete = search->complete();
-  if (!result) std::fprintf(stderr, "weft: %s", result.report.c_str());
+  if (!result) print(options, result);
   return result;
 }
 
@@ -201,7 +205,7 @@ ExploreResult replay(const std::string& text, const ExploreOptions& wanted,
   ExploreResult result;
   if (trial.verdict != Verdict::passed) {
     result = result_of(explorer, trial);
-    std::fprintf(stderr, "weft: %s", result.report.c_str());
+    print(options, result);
   }
   result.schedules = result.distinct = 1;
   return result;
