@@ -37,10 +37,12 @@ void interleave_simulated(Carrier& here, Op op, const void* object) noexcept;
 
 // Any fiber or thread, before it does so. Suspends in a simulation only, and
 // not while a spin lock is held.
+inline void interleave(Carrier& here, Op op, const void* object) noexcept {
+  if (here.simulator != nullptr) [[unlikely]]
+    interleave_simulated(here, op, object);
+}
 inline void interleave(Op op, const void* object) noexcept {
-  Carrier* const here = carrier_or_null();
-  if (here != nullptr && here->simulator != nullptr) [[unlikely]]
-    interleave_simulated(*here, op, object);
+  if (Carrier* const here = carrier_or_null()) interleave(*here, op, object);
 }
 
 }  // namespace weft::sched

@@ -46,9 +46,9 @@ void wait_until_gone(const WaitNode& node) noexcept {
 }  // namespace
 
 Status for_end(Fiber& child, Deadline deadline) noexcept {
-  sched::interleave(sched::Op::join, &child);
   auto& here = sched::carrier();
   sched::check_may_park(here);
+  sched::interleave(here, sched::Op::join, &child);
   Fiber& self = *here.current;
   if (self.word.cancelled()) [[unlikely]]
     return refuse_cancelled(self);

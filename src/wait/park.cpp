@@ -32,9 +32,9 @@ ParkHandle park_handle() noexcept {
 
 Status park_if(const Atomic<std::uint32_t>& flag,
                std::uint32_t expected) noexcept {
-  sched::interleave(sched::Op::park, &flag);
   auto& here = sched::carrier();
   sched::check_may_park(here);
+  sched::interleave(here, sched::Op::park, &flag);
   if (flag.load(acquire) != expected) return {};  // the caller's own edge
   Fiber& self = *here.current;
   switch (self.word.begin_park(++self.wait_ticket)) {

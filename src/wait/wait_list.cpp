@@ -144,8 +144,9 @@ struct Parked {
 
 Status wait_on(const WaitOps& ops, void* waitable, void* io,
                Deadline deadline) noexcept {
-  sched::check_may_park(sched::carrier());
-  sched::interleave(sched::Op::wait, waitable);
+  auto& here = sched::carrier();
+  sched::check_may_park(here);
+  sched::interleave(here, sched::Op::wait, waitable);
   Waiter waiter;
   node_in(waiter.node_).slot = io;
   if (auto& self = waiting::Wait().self(); self.word.cancelled()) {

@@ -1,0 +1,148 @@
+// The search without a bound leaves schedules out. It must not leave out an
+// outcome: programs made by lot have the same ones as in the whole tree.
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "stress/scale.hpp"
+#include "support/gate.hpp"
+#include <weft/testing.hpp>
+#include <weft/weft.hpp>
+
+namespace weft {
+namespace {
+
+using testing::ExploreResult;
+using testing::Simulation;
+
+constexpr unsigned kWholeTree = 1'000'000;  // more preemptions than steps
+
+struct Tree {
+  ExploreResult result;
+  std::set<std::string> outcomes;
+};
+
+template <typename Body>
+Tree explore_all(unsigned depth, Body&& body) {
+  Tree tree;
+  tree.result = testing::explore({.search = testing::Search::exhaustive,
+                                  .schedules = 2'000'000,
+                                  .depth = depth},
+                                 [&](Simulation& sim) {
+                                   std::string outcome;
+                                   body(sim, outcome);
+                                   tree.outcomes.insert(outcome);
+                                 });
+  EXPECT_TRUE(tree.result) << tree.result;
+  EXPECT_TRUE(tree.result.complete);
+  return tree;
+}
+
+// One fiber's part of a program: what it does to which object.
+struct Step {
+  enum Kind : std::uint32_t { load, store, add, enter, kKinds } kind;
+  std::uint32_t object;
+};
+using Script = std::vector<Step>;
+
+void run_program(const std::vector<Script>& fibers, std::string& outcome) {
+  testing::Atomic<int> words[2];
+  SpinLock locks[2];
+  std::string entered[2];  // guarded by the lock of that index
+  std::vector<std::string> seen(fibers.size());
+  Nursery nursery;
+  for (std::size_t id = 0; id < fibers.size(); ++id) {
+    nursery.spawn([&, id] {
+      for (const Step step : fibers[id]) {
+        auto& word = words[step.object];
+        switch (step.kind) {
+          case Step::load:
+            seen[id] += std::to_string(word.load());
+            break;
+          case Step::store:
+            word.store(static_cast<int>(id) + 1);
+            break;
+          case Step::add:
+            seen[id] += std::to_string(word.fetch_add(1));
+            break;
+          default: {
+            std::lock_guard hold(locks[step.object]);
+            entered[step.object] += std::to_string(id);
+          }
+        }
+      }
+    });
+  }
+  EXPECT_TRUE(nursery.join());
+  for (const auto& registers : seen) outcome += registers + ' ';
+  outcome += entered[0] + ' ' + entered[1];
+}
+
+TEST(Reduction, LeavesOutNoOutcomeOfProgramsMadeByLot) {
+  base::Rng rng(20);
+  std::uint64_t whole_size = 0;
+  std::uint64_t reduced_size = 0;
+  const int programs = test::scaled(40);
+  for (int program = 0; program < programs; ++program) {
+    std::vector<Script> fibers(2 + rng.below(2));
+    for (auto& script : fibers) {
+      const auto steps = fibers.size() == 2 ? 1 + rng.below(3) : 1;
+      for (std::uint32_t i = 0; i < steps; ++i) {
+        script.push_back(
+            {static_cast<Step::Kind>(rng.below(Step::kKinds)), rng.below(2)});
+      }
+    }
+    const auto body = [&fibers](Simulation&, std::string& outcome) {
+      run_program(fibers, outcome);
+    };
+    const Tree whole = explore_all(kWholeTree, body);
+    const Tree reduced = explore_all(testing::kNoBound, body);
+    EXPECT_EQ(reduced.outcomes, whole.outcomes) << "program " << program;
+    EXPECT_LE(reduced.result.schedules, whole.result.schedules);
+    whole_size += whole.result.schedules;
+    reduced_size += reduced.result.schedules;
+  }
+  EXPECT_LT(reduced_size * 4, whole_size);
+}
+
+// Waits, wakes and cancels are steps as well.
+TEST(Reduction, LeavesOutNoOutcomeOfWaits) {
+  const auto body = [](Simulation&, std::string& outcome) {
+    test::Gate gate;
+    Nursery nursery;
+    auto waiter = nursery.spawn([&] { return gate.pass().has_value(); });
+    nursery.spawn([&] { waiter.cancel(); });
+    nursery.spawn([&] { gate.open(); });
+    const auto end = waiter.join();
+    outcome = !end ? "not begun" : *end ? "passed" : "cancelled";
+    EXPECT_TRUE(nursery.join());
+  };
+  const Tree bounded = explore_all(3, body);
+  const Tree reduced = explore_all(testing::kNoBound, body);
+  EXPECT_EQ(bounded.outcomes.size(), 3u);
+  EXPECT_EQ(reduced.outcomes, bounded.outcomes);
+}
+
+TEST(Reduction, TriesAlmostNothingIfFibersShareNothing) {
+  const auto body = [](Simulation&, std::string&) {
+    testing::Atomic<int> words[2];
+    Nursery nursery;
+    for (auto& word : words) {
+      nursery.spawn([&word] {
+        for (int i = 0; i < 4; ++i) word.store(i);
+      });
+    }
+    EXPECT_TRUE(nursery.join());
+  };
+  const Tree whole = explore_all(kWholeTree, body);
+  const Tree reduced = explore_all(testing::kNoBound, body);
+  EXPECT_LT(reduced.result.schedules * 50, whole.result.schedules);
+}
+
+}  // namespace
+}  // namespace weft
