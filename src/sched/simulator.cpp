@@ -148,8 +148,9 @@ bool Simulator::step(std::int64_t until) noexcept {
                      chooser_->injects(Fault::time_passes, nullptr))) {
     return pass_time(until);
   }
-  const Candidate chosen =
-      candidates_[count == 1 ? 0 : chooser_->choose(candidates_)];
+  const auto index = count == 1 ? 0 : chooser_->choose(candidates_);
+  const Candidate chosen = candidates_[index];
+  if (!chosen.stopped) remove(index);
   run(chosen);
   return true;
 }
@@ -181,15 +182,19 @@ Worker& Simulator::worker_for(const Candidate& chosen) noexcept {
   return *scheduler_.workers[static_cast<std::size_t>(place)];
 }
 
-void Simulator::remove(const Candidate& chosen) noexcept {
-  auto& list = chosen.fiber->pins != 0 ? pinned_ : candidates_.ready_;
-  *std::ranges::find(list, chosen.fiber) = list.back();
+// Of those that are ready there may be thousands: no search.
+void Simulator::remove(std::size_t index) noexcept {
+  const auto& fixed = candidates_.fixed_;
+  const bool pinned = index < fixed.size();
+  auto& list = pinned ? pinned_ : candidates_.ready_;
+  Fiber*& place = pinned ? *std::ranges::find(list, fixed[index])
+                         : list[index - fixed.size()];
+  place = list.back();
   list.pop_back();
 }
 
 void Simulator::run(const Candidate& chosen) noexcept {
   Worker& worker = worker_for(chosen);
-  if (!chosen.stopped) remove(chosen);
   ++steps_;
   const auto what =
       (chosen.number << 16) + worker.id() * 2u + (chosen.stopped ? 1u : 0u);

@@ -179,7 +179,7 @@ class Simulator {
   std::int64_t next_deadline() const noexcept;
   void run(const Candidate& chosen) noexcept;
   Worker& worker_for(const Candidate& chosen) noexcept;
-  void remove(const Candidate& chosen) noexcept;
+  void remove(std::size_t index) noexcept;
   Record& record_of(Fiber& fiber) noexcept;
   struct Waiting {
     Fiber* fiber;  // nullptr: it does not wait
