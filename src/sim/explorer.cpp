@@ -136,8 +136,12 @@ std::string Explorer::text_of(const std::vector<std::uint32_t>& ranks) {
       .text();
 }
 
-// All, halves, quarters ... single choices become 0, as long as it still fails.
 Outcome Explorer::minimized(Outcome failed) {
+  return fewest(with_less(std::move(failed)));
+}
+
+// All, halves, quarters ... single choices become 0, as long as it still fails.
+Outcome Explorer::with_less(Outcome failed) {
   constexpr int kTries = 200;
   int tries = 0;
   for (auto part = failed.ranks.size(); part != 0; part /= 2) {
@@ -155,6 +159,41 @@ Outcome Explorer::minimized(Outcome failed) {
       auto outcome = run_again(fewer);
       if (outcome.same_as(failed)) failed = std::move(outcome);
     }
+  }
+  return failed;
+}
+
+// One choice that is not 0, then two ..., each wherever it can be: what no
+// single step from the schedule that was found may lead to.
+Outcome Explorer::fewest(Outcome failed) {
+  constexpr int kTries = 1'000;
+  struct Base {
+    std::vector<std::uint32_t> ranks;  // the last one is not 0
+    std::size_t length;                // with the zeros behind it
+  };
+  const auto is_zero = [](auto rank) { return rank == 0; };
+  const auto zeros = std::ranges::count_if(failed.ranks, is_zero);
+  auto needed = failed.ranks.size() - static_cast<std::size_t>(zeros);
+  if (needed < 2) return failed;
+  int tries = 0;
+  std::vector<Base> bases{{{}, run_again({}).ranks.size()}};
+  while (--needed != 0) {
+    std::vector<Base> next;
+    for (const Base& base : bases) {
+      for (auto at = base.ranks.size(); at < base.length; ++at) {
+        for (std::uint32_t rank = 1;; ++rank) {
+          if (++tries > kTries) return failed;
+          auto ranks = base.ranks;
+          ranks.resize(at);
+          ranks.push_back(rank);
+          auto outcome = run_again(ranks);
+          if (outcome.diverged) break;  // there are no more ranks
+          if (outcome.same_as(failed)) return outcome;
+          next.push_back({std::move(ranks), outcome.ranks.size()});
+        }
+      }
+    }
+    bases = std::move(next);
   }
   return failed;
 }

@@ -87,6 +87,8 @@ class Explorer final : public sched::Chooser {
   [[nodiscard]] bool failed() const {
     return outcome_.verdict != Verdict::passed;
   }
+  Outcome with_less(Outcome failed);
+  Outcome fewest(Outcome failed);
   std::size_t pick(const sim::Choice& choice);
   std::string describe(const sched::Candidate& fiber, bool waits);
 
