@@ -330,7 +330,9 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
   } else {
     text = "goes on after " + std::string(words.doing);
   }
-  if (words.object == Words::fiber) {
+  if (words.object == Words::fiber && fiber.object == nullptr) {
+    text += " nobody";  // by an empty handle
+  } else if (words.object == Words::fiber) {
     const auto& other = *static_cast<const sched::Fiber*>(fiber.object);
     text += " fiber " + std::to_string(simulator().number_of(other));
   } else if (words.object == Words::thing) {
