@@ -242,6 +242,7 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
   if (planned != pending_.end()) {
     if (planned->after-- != 0) return false;
     pending_.erase(planned);
+    trace_fault(fault, to);
     return true;
   }
   const bool to_body = to != nullptr && simulator().number_of(*to) == 1;
@@ -251,16 +252,18 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
   }
   if (pick({.kind = sim::Choice::Kind::fault, .count = 2}) == 0) return false;
   ++faults_;
-  if (traced_) {
-    constexpr const char* kNames[kFaults] = {
-        "is cancelled", "is woken for nothing", "gets no memory",
-        "may not spawn", "is overtaken by the clock"};
-    outcome_.turns.push_back(
-        {to != nullptr ? simulator().number_of(*to) : last_,
-         {},
-         kNames[static_cast<unsigned>(fault)]});
-  }
+  trace_fault(fault, to);
   return true;
+}
+
+void Explorer::trace_fault(Fault fault, const sched::Fiber* to) {
+  if (!traced_) return;
+  constexpr const char* kNames[kFaults] = {
+      "is cancelled", "is woken for nothing", "gets no memory", "may not spawn",
+      "is overtaken by the clock"};
+  outcome_.turns.push_back({to != nullptr ? simulator().number_of(*to) : last_,
+                            {},
+                            kNames[static_cast<unsigned>(fault)]});
 }
 
 void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
@@ -297,7 +300,7 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
   struct Words {
     const char* does;
     const char* doing;
-    enum { nothing, thing, fiber } object;
+    enum { nothing, thing, other } object;
   };
   static constexpr Words kWords[] = {
       {"begins", "nothing yet", Words::nothing},
@@ -308,11 +311,11 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
       {"locks", "locking", Words::thing},
       {"waits on", "waiting on", Words::thing},
       {"parks on", "parking on", Words::thing},
-      {"unparks", "unparking", Words::fiber},
-      {"joins", "joining", Words::fiber},
+      {"unparks", "unparking", Words::other},
+      {"joins", "joining", Words::other},
       {"joins its children", "joining its children", Words::nothing},
-      {"cancels", "cancelling", Words::fiber},
-      {"looks at", "looking at", Words::fiber},
+      {"cancels", "cancelling", Words::other},
+      {"looks at", "looking at", Words::other},
       {"uses", "using", Words::thing},
       {"passes a point", "a point", Words::nothing},
       {"ends", "its end", Words::nothing},
@@ -330,9 +333,9 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
   } else {
     text = "goes on after " + std::string(words.doing);
   }
-  if (words.object == Words::fiber && fiber.object == nullptr) {
+  if (words.object == Words::other && fiber.object == nullptr) {
     text += " nobody";  // by an empty handle
-  } else if (words.object == Words::fiber) {
+  } else if (words.object == Words::other) {
     const auto& other = *static_cast<const sched::Fiber*>(fiber.object);
     text += " fiber " + std::to_string(simulator().number_of(other));
   } else if (words.object == Words::thing) {

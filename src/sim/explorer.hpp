@@ -90,6 +90,7 @@ class Explorer final : public sched::Chooser {
   Outcome with_less(Outcome failed);
   Outcome fewest(Outcome failed);
   std::size_t pick(const sim::Choice& choice);
+  void trace_fault(Fault fault, const sched::Fiber* to);
   std::string describe(const sched::Candidate& fiber, bool waits);
 
   const ExploreOptions& options_;
