@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <mutex>
-#include <optional>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <thread>
@@ -272,8 +270,7 @@ TEST_F(SimulatorTest, GivesUpOnFibersThatIgnoreTheCancel) {
   nursery.spawn([&stubborn] {
     while (stubborn) this_fiber::yield();
   });
-  // It never waits, so no virtual time passes by itself: a sleeper's deadline
-  // is what ends the wait.
+  // It never waits, so time stands still: only a deadline of now passes.
   EXPECT_EQ(runtime.shutdown_now(Deadline(Clock::now())).error(),
             Errc::timed_out);
   stubborn = false;
@@ -322,7 +319,7 @@ TEST_F(SimulatorTest, IsTheOnlyOneOfItsThread) {
   const auto second = Runtime::start({.workers = 1, .deterministic_seed = 2});
   EXPECT_EQ(second.error(), Errc::invalid);
   EXPECT_TRUE(runtime.run([] {}));  // which goes on
-  std::thread other([] {  // another thread may have its own
+  std::thread other([] {            // another thread may have its own
     Runtime own = start_seeded(1);
     EXPECT_TRUE(own.run([] {}));
   });
@@ -369,6 +366,17 @@ TEST_F(SimulatorDeathTest, DiesIfAnotherThreadEndsIt) {
         std::thread([&] { Runtime gone = *std::move(runtime); }).join();
       },
       "deterministic runtime");
+}
+
+TEST_F(SimulatorDeathTest, DiesIfAnotherThreadWaitsForItsFibers) {
+  EXPECT_DEATH(
+      {
+        auto runtime = Runtime::start({.workers = 1, .deterministic_seed = 1});
+        Nursery nursery(*runtime);
+        nursery.spawn([] { std::fputs("ran elsewhere\n", stderr); });
+        std::thread([&] { (void)runtime->shutdown_now(); }).join();
+      },
+      "^weft: .*used by another thread than the one that started it");
 }
 
 TEST_F(SimulatorDeathTest, DiesOfADeadlock) {

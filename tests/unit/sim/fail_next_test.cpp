@@ -78,6 +78,17 @@ TEST(FailNext, LetsTimePass) {
   }));
 }
 
+TEST(FailNext, IsToldInTheReport) {
+  const auto result = explore([](Simulation& sim) {
+    sim.fail_next(Fault::cancel_at_checkpoint);
+    sim.check(bool(this_fiber::checkpoint()), "it goes on");
+  });
+  EXPECT_EQ(result.verdict, Verdict::assertion);
+  EXPECT_NE(result.report.find("comes to a checkpoint, is cancelled"),
+            std::string::npos)
+      << result.report;
+}
+
 TEST(FailNext, IsForgottenInTheNextSchedule) {
   int runs = 0;
   EXPECT_TRUE(explore({.schedules = 5}, [&runs](Simulation& sim) {

@@ -78,9 +78,8 @@ TEST(Faults, CancelAtEachCancelPoint) {
     EXPECT_TRUE(seen.has(where + ": cancelled")) << where << "\n"
                                                  << seen.text();
   }
-  for (const std::string what :
-       {"checkpoint: ok", "sleep: ok", "wait: timed_out", "join: ok",
-        "park: ok"}) {
+  for (const std::string what : {"checkpoint: ok", "sleep: ok",
+                                 "wait: timed_out", "join: ok", "park: ok"}) {
     EXPECT_TRUE(seen.has(what)) << what << "\n" << seen.text();
   }
 }
@@ -220,9 +219,8 @@ TEST(Faults, LeaveADeadlineWithoutATimer) {
     });
     (void)nursery.join();
   });
-  for (const std::string what :
-       {"wait: timed_out", "wait: exhausted: memory", "sleep: ok",
-        "sleep: exhausted: memory"}) {
+  for (const std::string what : {"wait: timed_out", "wait: exhausted: memory",
+                                 "sleep: ok", "sleep: exhausted: memory"}) {
     EXPECT_TRUE(seen.has(what)) << what << "\n" << seen.text();
   }
 }
@@ -301,17 +299,16 @@ TEST(Faults, AreAtMostSoMany) {
 TEST(Faults, SpareTheBody) {
   for (unsigned kind = 0; kind < kFaults; ++kind) {
     if (static_cast<Fault>(kind) == Fault::time_passes) continue;  // to nobody
-    const auto result =
-        try_all(static_cast<Fault>(kind), [](Simulation& sim) {
-          sim.check(bool(this_fiber::checkpoint()), "not cancelled");
-          sim.check(bool(this_fiber::sleep_for(1s)), "no lack of timers");
-          weft::Atomic<std::uint32_t> flag{0};
-          waiting::unpark(waiting::park_handle());
-          sim.check(bool(waiting::park_if(flag, 0)), "its own token");
-          Gate never;
-          const auto end = never.pass(Deadline::after(1s));
-          sim.check(end.error() == Errc::timed_out, "a timed wait");
-        });
+    const auto result = try_all(static_cast<Fault>(kind), [](Simulation& sim) {
+      sim.check(bool(this_fiber::checkpoint()), "not cancelled");
+      sim.check(bool(this_fiber::sleep_for(1s)), "no lack of timers");
+      weft::Atomic<std::uint32_t> flag{0};
+      waiting::unpark(waiting::park_handle());
+      sim.check(bool(waiting::park_if(flag, 0)), "its own token");
+      Gate never;
+      const auto end = never.pass(Deadline::after(1s));
+      sim.check(end.error() == Errc::timed_out, "a timed wait");
+    });
     EXPECT_EQ(result.schedules, 1u) << kind;
   }
 }
@@ -329,18 +326,17 @@ TEST(Faults, AreOfTheKindsThatAreAskedFor) {
 TEST(Faults, AreTriedByOtherSearchesToo) {
   for (const auto search : {Search::random, Search::pct}) {
     std::set<std::string> ends;
-    EXPECT_TRUE(explore({.search = search,
-                         .schedules = 200,
-                         .faults = {Fault::cancel_at_checkpoint,
-                                    Fault::spurious_wake}},
-                        [&ends](Simulation&) {
-                          Nursery nursery;
-                          nursery.spawn([&ends] {
-                            ends.insert(this_fiber::sleep_for(1s) ? "slept"
-                                                                  : "not");
-                          });
-                          (void)nursery.join();
-                        }));
+    EXPECT_TRUE(
+        explore({.search = search,
+                 .schedules = 200,
+                 .faults = {Fault::cancel_at_checkpoint, Fault::spurious_wake}},
+                [&ends](Simulation&) {
+                  Nursery nursery;
+                  nursery.spawn([&ends] {
+                    ends.insert(this_fiber::sleep_for(1s) ? "slept" : "not");
+                  });
+                  (void)nursery.join();
+                }));
     EXPECT_EQ(ends, (std::set<std::string>{"slept", "not"}));
   }
 }

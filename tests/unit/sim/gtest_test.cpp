@@ -1,5 +1,3 @@
-#include <weft/gtest.hpp>
-
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "support/gate.hpp"
+#include <weft/gtest.hpp>
 
 namespace weft::testing {
 namespace {

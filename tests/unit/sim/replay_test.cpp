@@ -192,8 +192,7 @@ TEST_F(ReplayDeathTest, DiesOfAChoiceOfNothing) {
 
 TEST_F(ReplayTest, NeedsOnePreemptionToLoseAnUpdate) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const auto found =
-        explore({.seed = seed, .workers = 3}, test::lose_update);
+    const auto found = explore({.seed = seed, .workers = 3}, test::lose_update);
     ASSERT_EQ(found.verdict, Verdict::assertion);
     EXPECT_EQ(preemptions(found.replay), 1u) << found.replay;
   }
@@ -234,12 +233,11 @@ TEST_F(ReplayTest, IsAsFoundIfNotMinimized) {
 
 // A simpler schedule that fails for another reason is not the same failure.
 TEST_F(ReplayTest, KeepsTheReasonOfTheFailure) {
-  const auto found =
-      explore({.search = Search::random}, [](Simulation& sim) {
-        const auto chosen = sim.choose(4);
-        sim.check(chosen != 3, "three");
-        sim.check(chosen == 3 || chosen == 0 || sim.choose(50) != 7, "seven");
-      });
+  const auto found = explore({.search = Search::random}, [](Simulation& sim) {
+    const auto chosen = sim.choose(4);
+    sim.check(chosen != 3, "three");
+    sim.check(chosen == 3 || chosen == 0 || sim.choose(50) != 7, "seven");
+  });
   ASSERT_EQ(found.verdict, Verdict::assertion);
   if (found.report.find("three") != std::string::npos) {
     EXPECT_EQ(found.replay, "w2:3");

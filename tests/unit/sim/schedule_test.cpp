@@ -60,23 +60,52 @@ TEST(Schedule, LeavesZerosAtTheEndOut) {
 TEST(Schedule, NamesFaultsOnlyIfThereAreSome) {
   EXPECT_EQ((Schedule{.workers = 2, .max_faults = 4, .ranks = {1}}.text()),
             "w2:1");
-  EXPECT_EQ((Schedule{
-                 .workers = 2, .faults = 18, .max_faults = 4, .ranks = {1}}
+  EXPECT_EQ((Schedule{.workers = 2, .faults = 18, .max_faults = 4, .ranks = {1}}
                  .text()),
             "w2f18n4:1");
 }
 
 TEST(Schedule, RefusesWhatIsNotOne) {
-  for (const std::string text :
-       {"",          " ",           "2:0",         "w",         "w:",
-        "w:0",       "w0:",         "w0:1",        "w2",        "w2 :",
-        "w-2:",      "wx:1",        "w2:a",        "w2:0a",     "w2:-1",
-        "w2:0.",     "w2:.0",       "w2:0..1",     "w2:.",      "w2:0x",
-        "w2:0x0",    "w2:0xa",      "w2:x3",       "w2:0x2x2",  "w2: 1",
-        "w2:1 ",     "w2:1\n",      "w2:1,2",      "W2:1",      "w2f:1",
-        "w2f1:1",    "w2f1n:1",     "w2fn1:1",     "w2n1:1",    "w2f32n1:1",
-        "w2f64n1:1", "w2f1n1f1n1:", "w4294967296:", "w2:99999999999",
-        "w2:0x99999999999"}) {
+  for (const std::string text : {"",
+                                 " ",
+                                 "2:0",
+                                 "w",
+                                 "w:",
+                                 "w:0",
+                                 "w0:",
+                                 "w0:1",
+                                 "w2",
+                                 "w2 :",
+                                 "w-2:",
+                                 "wx:1",
+                                 "w2:a",
+                                 "w2:0a",
+                                 "w2:-1",
+                                 "w2:0.",
+                                 "w2:.0",
+                                 "w2:0..1",
+                                 "w2:.",
+                                 "w2:0x",
+                                 "w2:0x0",
+                                 "w2:0xa",
+                                 "w2:x3",
+                                 "w2:0x2x2",
+                                 "w2: 1",
+                                 "w2:1 ",
+                                 "w2:1\n",
+                                 "w2:1,2",
+                                 "W2:1",
+                                 "w2f:1",
+                                 "w2f1:1",
+                                 "w2f1n:1",
+                                 "w2fn1:1",
+                                 "w2n1:1",
+                                 "w2f32n1:1",
+                                 "w2f64n1:1",
+                                 "w2f1n1f1n1:",
+                                 "w4294967296:",
+                                 "w2:99999999999",
+                                 "w2:0x99999999999"}) {
     Schedule schedule;
     EXPECT_FALSE(Schedule::parse(text, schedule)) << "'" << text << "'";
   }

@@ -1,3 +1,5 @@
+#include "sim/search.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,8 +7,6 @@
 #include <map>
 #include <set>
 #include <vector>
-
-#include "sim/search.hpp"
 
 namespace weft::sim {
 namespace {
@@ -46,9 +46,9 @@ TEST(Choice, OfFibersThatDidNotYieldIsFree) {
 
 TEST(Choice, OfAnotherThanTheOneThatWasStoppedCosts) {
   const auto three = fibers(3);
-  EXPECT_EQ((Choice{.count = 3, .options = three, .first_was_stopped = true}
-                 .free()),
-            1u);
+  EXPECT_EQ(
+      (Choice{.count = 3, .options = three, .first_was_stopped = true}.free()),
+      1u);
 }
 
 TEST(Choice, OfOneThatYieldedCostsIfAnotherDidNotOrNotAsLately) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/atomic.hpp"
+#include "support/death_test.hpp"
 #include "support/gate.hpp"
 #include "unit/sim/bodies.hpp"
 #include "wait/park.hpp"
@@ -59,8 +60,7 @@ TEST(Explore, HasAsManyWorkersAsAsked) {
 }
 
 TEST(Explore, FindsALostUpdateBySearchesOfAllKinds) {
-  for (const auto search :
-       {Search::random, Search::pct, Search::exhaustive}) {
+  for (const auto search : {Search::random, Search::pct, Search::exhaustive}) {
     const auto result = explore({.search = search}, test::lose_update);
     EXPECT_EQ(result.verdict, Verdict::assertion);
     expect_in(result.report, "both count");
@@ -68,8 +68,8 @@ TEST(Explore, FindsALostUpdateBySearchesOfAllKinds) {
 }
 
 TEST(Explore, CompletesAnExhaustiveSearch) {
-  const auto result = explore({.search = Search::exhaustive, .depth = 2},
-                              test::keep_update);
+  const auto result =
+      explore({.search = Search::exhaustive, .depth = 2}, test::keep_update);
   EXPECT_TRUE(result);
   EXPECT_TRUE(result.complete);
   EXPECT_EQ(result.distinct, result.schedules);
@@ -105,9 +105,8 @@ TEST(Explore, PrintsAFailureAndNothingElse) {
 }
 
 TEST(Explore, NoticesAnException) {
-  const auto result = explore([](Simulation&) {
-    throw std::runtime_error("no more thread");
-  });
+  const auto result =
+      explore([](Simulation&) { throw std::runtime_error("no more thread"); });
   EXPECT_EQ(result.verdict, Verdict::exception);
   expect_in(result.report, "no more thread");
   EXPECT_EQ(explore([](Simulation&) { throw 1; }).verdict, Verdict::exception);
@@ -202,18 +201,17 @@ TEST(Explore, NoticesARawParkThatNobodyEnded) {
 }
 
 TEST(Explore, FindsNoLostWakeOfARawParkWithAnUnpark) {
-  const auto result =
-      explore({.search = Search::exhaustive}, [](Simulation&) {
-        weft::Atomic<std::uint32_t> flag{0};
-        waiting::ParkHandle parker = waiting::park_handle();
-        Nursery nursery;
-        nursery.spawn([&] {
-          flag.store(1, release);
-          waiting::unpark(parker);
-        });
-        while (flag.load(acquire) == 0) (void)waiting::park_if(flag, 0);
-        (void)nursery.join();
-      });
+  const auto result = explore({.search = Search::exhaustive}, [](Simulation&) {
+    weft::Atomic<std::uint32_t> flag{0};
+    waiting::ParkHandle parker = waiting::park_handle();
+    Nursery nursery;
+    nursery.spawn([&] {
+      flag.store(1, release);
+      waiting::unpark(parker);
+    });
+    while (flag.load(acquire) == 0) (void)waiting::park_if(flag, 0);
+    (void)nursery.join();
+  });
   EXPECT_TRUE(result);
   EXPECT_TRUE(result.complete);
 }
@@ -253,9 +251,8 @@ TEST(Explore, NoticesABodyThatKeepsState) {
 
 TEST(Explore, NoticesAFailureThatDoesNotComeBack) {
   int runs = 0;
-  const auto result = explore([&runs](Simulation& sim) {
-    sim.check(++runs != 10, "not the tenth");
-  });
+  const auto result = explore(
+      [&runs](Simulation& sim) { sim.check(++runs != 10, "not the tenth"); });
   EXPECT_EQ(result.verdict, Verdict::nondeterministic);
 }
 
@@ -284,6 +281,18 @@ TEST(Explore, TracesAHandleThatIsEmpty) {
   });
   EXPECT_EQ(result.verdict, Verdict::assertion);
   expect_in(result.report, "looks at nobody");
+}
+
+TEST(ExploreDeathTest, DiesWhereTimeIsVirtualAlready) {
+  test::die_in_a_fresh_process();
+  EXPECT_DEATH((void)explore([](Simulation&) { (void)explore([](auto&) {}); }),
+               "no runtime to explore: invalid");
+  EXPECT_DEATH(
+      {
+        auto runtime = Runtime::start({.workers = 1, .deterministic_seed = 1});
+        (void)explore([](Simulation&) {});
+      },
+      "no runtime to explore: invalid");
 }
 
 TEST(Explore, NamesEveryVerdict) {
