@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
@@ -102,8 +103,13 @@ Candidate Simulator::describe(Fiber& fiber, bool stopped) const noexcept {
   return result;
 }
 
-// What became runnable, in a fixed order: by worker, then by queue.
+// What became runnable, by number: which queue it came through depends on how
+// long the queues were made.
 void Simulator::collect() noexcept {
+  std::vector<Fiber*>* const lists[] = {&candidates_.ready_, &pinned_,
+                                        &patient_};
+  std::size_t known[std::size(lists)];
+  std::ranges::transform(lists, known, [](auto* list) { return list->size(); });
   const auto take = [this](Fiber& fiber) {
     const Record& record = record_of(fiber);
     if (record.patient) {
@@ -114,6 +120,13 @@ void Simulator::collect() noexcept {
   };
   for (auto& worker : scheduler_.workers) worker->give_all(take);
   while (Fiber* fiber = scheduler_.global.take().item) take(*fiber);
+  for (std::size_t i = 0; i < std::size(lists); ++i) {
+    const auto first =
+        lists[i]->begin() + static_cast<std::ptrdiff_t>(known[i]);
+    std::sort(first, lists[i]->end(), [this](Fiber* a, Fiber* b) {
+      return number_of(*a) < number_of(*b);
+    });
+  }
 }
 
 // Those stopped go on where they are; the others need a worker that is free.
