@@ -218,10 +218,14 @@ TEST(Explore, FindsNoLostWakeOfARawParkWithAnUnpark) {
 
 TEST(Explore, NoticesAFiberThatOutlivesTheBody) {
   const auto result = explore([](Simulation& sim) {
-    static auto* const kept = new std::vector<Nursery*>();
-    kept->push_back(new Nursery(sim.runtime()));
-    static Gate never;
-    kept->back()->spawn({.name = "lost"}, [] { (void)never.pass(); });
+    struct Left {  // behind, and kept: somebody waits there for good
+      explicit Left(RuntimeRef runtime) : nursery(runtime) {}
+      Gate never;
+      Nursery nursery;
+    };
+    static auto* const kept = new std::vector<Left*>();
+    auto* const left = kept->emplace_back(new Left(sim.runtime()));
+    left->nursery.spawn({.name = "lost"}, [left] { (void)left->never.pass(); });
     sim.wait_until_all_parked();
   });
   EXPECT_EQ(result.verdict, Verdict::leaked_fiber);
