@@ -61,21 +61,22 @@ struct Config {
   // The defaults, overridden by the environment: WEFT_<FIELD>, else the
   // second name.
   //
-  //   WEFT_NAME              text
-  //   WEFT_WORKERS           number       CC_WORKERS, CC_FIBER_WORKERS
-  //   WEFT_STACK_SIZE        64K, 1M      CC_FIBER_STACK_SIZE
-  //   WEFT_STACK_CACHE       number
-  //   WEFT_MAX_FIBERS        number
-  //   WEFT_GUARD             enumerator
-  //   WEFT_SPAWN             enumerator
-  //   WEFT_VICTIM            enumerator
-  //   WEFT_STEAL             0 or 1
-  //   WEFT_GLOBAL_QUEUE      number       CC_FIBER_QUEUE_INITIAL
-  //   WEFT_STEAL_SEED        number
-  //   WEFT_SHUTDOWN_TIMEOUT  500ms, 5s
-  //   WEFT_STATS_AT_EXIT     0 or 1       WEFT_FIBER_STATS, CC_FIBER_STATS
-  //   WEFT_VERBOSE           0 or 1       CC_VERBOSE
-  //   WEFT_SPEC_ASSERT       0 or 1       CC_V3_SPEC_ASSERT
+  //   WEFT_NAME                text
+  //   WEFT_WORKERS             number      CC_WORKERS, CC_FIBER_WORKERS
+  //   WEFT_STACK_SIZE          64K, 1M     CC_FIBER_STACK_SIZE
+  //   WEFT_STACK_CACHE         number
+  //   WEFT_MAX_FIBERS          number
+  //   WEFT_GUARD               enumerator
+  //   WEFT_SPAWN               enumerator
+  //   WEFT_VICTIM              enumerator
+  //   WEFT_STEAL               0 or 1
+  //   WEFT_GLOBAL_QUEUE        number      CC_FIBER_QUEUE_INITIAL
+  //   WEFT_STEAL_SEED          number
+  //   WEFT_DETERMINISTIC_SEED  number
+  //   WEFT_SHUTDOWN_TIMEOUT    500ms, 5s
+  //   WEFT_STATS_AT_EXIT       0 or 1      WEFT_FIBER_STATS, CC_FIBER_STATS
+  //   WEFT_VERBOSE             0 or 1      CC_VERBOSE
+  //   WEFT_SPEC_ASSERT         0 or 1      CC_V3_SPEC_ASSERT
   //
   // An empty value counts as none.
   //

@@ -213,6 +213,17 @@ constexpr std::array kFields = {
           [](Text text, Config& c) { return parse_number(text, c.steal_seed); },
           any,
           none},
+    Field{"deterministic_seed",
+          {"WEFT_DETERMINISTIC_SEED"},
+          "a number",
+          [](Text text, Config& c) {
+            std::uint64_t seed = 0;
+            if (!parse_number(text, seed)) return false;
+            c.deterministic_seed = seed;
+            return true;
+          },
+          any,
+          none},
     Field{"shutdown_timeout",
           {"WEFT_SHUTDOWN_TIMEOUT"},
           "a duration such as 500ms or 5s",

@@ -234,13 +234,14 @@ Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
     fiber.word.yielded();  // its turn comes, maybe on another worker
   }
   Fiber* const running = was_stopped ? &fiber : ready(&fiber, nullptr);
-  if (running == nullptr) return Left::otherwise;  // no stack: it has failed
-  after_ = After::nothing;
-  leave(loop_context_, nullptr, false, running);
-  const auto left = after_ == After::stopped   ? Left::stopped
-                    : after_ == After::yielded ? Left::yielded
-                                               : Left::otherwise;
-  arrive();
+  auto left = Left::otherwise;
+  if (running != nullptr) {  // or without a stack: then it has failed
+    after_ = After::nothing;
+    leave(loop_context_, nullptr, false, running);
+    if (after_ == After::stopped) left = Left::stopped;
+    if (after_ == After::yielded) left = Left::yielded;
+    arrive();
+  }
   if (leaving_ != nullptr) flush_leaves();
   return left;
 }

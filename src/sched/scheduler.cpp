@@ -91,6 +91,7 @@ Status Scheduler::start() {
 
 bool Scheduler::wait_until_empty(std::int64_t until) noexcept {
   if (simulator_ != nullptr) {
+    check_thread();
     return simulator_->run_until(until, [this] { return live() == 0; });
   }
   return admission_.wait_until_empty(until, [this] { return live(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
@@ -102,20 +103,22 @@ Candidate Simulator::describe(Fiber& fiber, bool stopped) const noexcept {
   return result;
 }
 
-// What became runnable, in a fixed order: by worker, then by queue.
+// What became runnable, by number: which queue it came through depends on how
+// long the queues were made. Answers how many that are.
 std::size_t Simulator::collect() noexcept {
-  std::size_t count = 0;
-  const auto take = [this, &count](Fiber& fiber) {
-    ++count;
-    if (record_of(fiber).patient) {
-      patient_.push_back(&fiber);
-    } else {
-      (fiber.pins != 0 ? pinned_ : candidates_.ready_).push_back(&fiber);
-    }
-  };
+  arrived_.clear();
+  const auto take = [this](Fiber& fiber) { arrived_.push_back(&fiber); };
   for (auto& worker : scheduler_.workers) worker->give_all(take);
   while (Fiber* fiber = scheduler_.global.take().item) take(*fiber);
-  return count;
+  std::ranges::sort(arrived_, {},
+                    [this](Fiber* fiber) { return number_of(*fiber); });
+  for (Fiber* fiber : arrived_) {
+    auto& list = record_of(*fiber).patient ? patient_
+                 : fiber->pins != 0        ? pinned_
+                                           : candidates_.ready_;
+    list.push_back(fiber);
+  }
+  return arrived_.size();
 }
 
 // Those stopped go on where they are; the others need a worker that is free.

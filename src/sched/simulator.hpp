@@ -200,6 +200,7 @@ class Simulator {
   std::vector<Fiber*> stopped_;  // one per worker, or nullptr
   std::vector<Fiber*> pinned_;   // could go on, on their workers
   std::vector<Fiber*> patient_;  // could go on, behind all others
+  std::vector<Fiber*> arrived_;  // since the last look
   Candidates candidates_;
   Footprint footprint_;  // of the step that runs
   std::vector<Record> records_;

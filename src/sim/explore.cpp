@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -32,9 +33,10 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
   const char* const value = environment(name);
   if (value == nullptr) return otherwise;
   char* end = nullptr;
+  errno = 0;
   const auto number = std::strtoull(value, &end, 0);
-  WEFT_CHECK(*end == '\0' && *value != '-', "%s='%s': expected a number", name,
-             value);
+  WEFT_CHECK(*value >= '0' && *value <= '9' && *end == '\0' && errno == 0,
+             "%s='%s': expected a number", name, value);
   return number;
 }
 

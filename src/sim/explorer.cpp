@@ -136,29 +136,6 @@ std::string Explorer::text_of(const std::vector<std::uint32_t>& ranks) {
       .text();
 }
 
-// All, halves, quarters ... single choices become 0, as long as it still fails.
-Trial Explorer::minimized(Trial failed) {
-  constexpr int kTries = 200;
-  int tries = 0;
-  for (auto part = failed.ranks.size(); part != 0; part /= 2) {
-    for (std::size_t from = 0; from < failed.ranks.size(); from += part) {
-      const auto first =
-          failed.ranks.begin() + static_cast<std::ptrdiff_t>(from);
-      const auto size = std::min(part, failed.ranks.size() - from);
-      if (std::all_of(first, first + static_cast<std::ptrdiff_t>(size),
-                      [](auto rank) { return rank == 0; })) {
-        continue;
-      }
-      if (++tries > kTries) return failed;
-      auto fewer = failed.ranks;
-      std::fill_n(fewer.begin() + static_cast<std::ptrdiff_t>(from), size, 0u);
-      auto trial = run_again(fewer);
-      if (trial.same_as(failed)) failed = std::move(trial);
-    }
-  }
-  return failed;
-}
-
 // ---- Choices
 
 std::size_t Explorer::pick(const sim::Choice& choice) {
@@ -203,6 +180,7 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
   if (planned != pending_.end()) {
     if (planned->after-- != 0) return false;
     pending_.erase(planned);
+    trace_fault(fault, to);
     return true;
   }
   const bool to_body = to != nullptr && simulator().number_of(*to) == 1;
@@ -213,15 +191,18 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
   if (pick({.kind = sim::Choice::Kind::fault, .count = 2}) == 0) return false;
   ++faults_;
   search_->went(0, sched::Footprint::of_all());
-  if (traced_) {
-    constexpr const char* kNames[testing::kFaults] = {
-        "is cancelled", "is woken for nothing", "gets no memory",
-        "may not spawn", "is overtaken by the clock"};
-    trial_.turns.push_back({to != nullptr ? simulator().number_of(*to) : last_,
-                            {},
-                            kNames[static_cast<unsigned>(fault)]});
-  }
+  trace_fault(fault, to);
   return true;
+}
+
+void Explorer::trace_fault(Fault fault, const sched::Fiber* to) {
+  if (!traced_) return;
+  constexpr const char* kNames[testing::kFaults] = {
+      "is cancelled", "is woken for nothing", "gets no memory", "may not spawn",
+      "is overtaken by the clock"};
+  trial_.turns.push_back({to != nullptr ? simulator().number_of(*to) : last_,
+                          {},
+                          kNames[static_cast<unsigned>(fault)]});
 }
 
 void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
@@ -258,7 +239,7 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
   struct Words {
     const char* does;
     const char* doing;
-    enum { nothing, thing, fiber } object;
+    enum { nothing, thing, other } object;
   };
   static constexpr Words kWords[] = {
       {"begins", "nothing yet", Words::nothing},
@@ -269,11 +250,11 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
       {"locks", "locking", Words::thing},
       {"waits on", "waiting on", Words::thing},
       {"parks on", "parking on", Words::thing},
-      {"unparks", "unparking", Words::fiber},
-      {"joins", "joining", Words::fiber},
+      {"unparks", "unparking", Words::other},
+      {"joins", "joining", Words::other},
       {"joins its children", "joining its children", Words::nothing},
-      {"cancels", "cancelling", Words::fiber},
-      {"looks at", "looking at", Words::fiber},
+      {"cancels", "cancelling", Words::other},
+      {"looks at", "looking at", Words::other},
       {"reads", "reading", Words::thing},
       {"uses", "using", Words::thing},
       {"passes a point", "a point", Words::nothing},
@@ -292,7 +273,9 @@ std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
   } else {
     text = "goes on after " + std::string(words.doing);
   }
-  if (words.object == Words::fiber) {
+  if (words.object == Words::other && fiber.object == nullptr) {
+    text += " nobody";  // by an empty handle
+  } else if (words.object == Words::other) {
     const auto& other = *static_cast<const sched::Fiber*>(fiber.object);
     text += " fiber " + std::to_string(simulator().number_of(other));
   } else if (words.object == Words::thing) {

@@ -96,7 +96,10 @@ class Explorer final : public sched::Chooser {
   [[nodiscard]] bool failed() const {
     return trial_.verdict != Verdict::passed;
   }
+  Trial with_less(Trial failed);
+  Trial fewest(Trial failed);
   std::size_t pick(const sim::Choice& choice);
+  void trace_fault(Fault fault, const sched::Fiber* to);
   std::string describe(const sched::Candidate& fiber, bool waits);
 
   const ExploreOptions& options_;

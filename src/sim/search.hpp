@@ -83,7 +83,7 @@ class Script final : public Search {
   bool diverged_ = false;
 };
 
-// A schedule as text, with all that its choices depend on: "w2f4:0x3.1.2".
+// A schedule as text, with all that its choices depend on: "w2f4n1:0x3.1.2".
 struct Schedule {
   unsigned workers = 0;
   unsigned faults = 0;  // a bit for each Fault

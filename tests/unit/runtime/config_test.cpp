@@ -60,6 +60,7 @@ TEST_F(ConfigTest, IsTheDefaultsInAnEmptyEnvironment) {
   EXPECT_EQ(config.workers, 0u);
   EXPECT_EQ(config.stack_size, StackSize::automatic);
   EXPECT_TRUE(config.steal);
+  EXPECT_FALSE(config.deterministic_seed.has_value());
   EXPECT_FALSE(config.verbose);
   EXPECT_EQ(config.shutdown_timeout, 5s);
 }
@@ -84,6 +85,7 @@ TEST_F(ConfigTest, ReadsEveryField) {
   set("WEFT_STEAL", "off");
   set("WEFT_GLOBAL_QUEUE", "128");
   set("WEFT_STEAL_SEED", "18446744073709551615");
+  set("WEFT_DETERMINISTIC_SEED", "42");
   set("WEFT_SHUTDOWN_TIMEOUT", "250ms");
   set("WEFT_STATS_AT_EXIT", "1");
   set("WEFT_VERBOSE", "true");
@@ -100,6 +102,7 @@ TEST_F(ConfigTest, ReadsEveryField) {
   EXPECT_FALSE(config.steal);
   EXPECT_EQ(config.global_queue, 128u);
   EXPECT_EQ(config.steal_seed, UINT64_MAX);
+  EXPECT_EQ(config.deterministic_seed, 42u);
   EXPECT_EQ(config.shutdown_timeout, 250ms);
   EXPECT_TRUE(config.stats_at_exit);
   EXPECT_TRUE(config.verbose);
@@ -136,6 +139,13 @@ TEST_F(ConfigTest, AnEmptyValueCountsAsNone) {
   set("WEFT_WORKERS", "");
   set("CC_WORKERS", "3");
   EXPECT_EQ(read().workers, 3u);
+  set("WEFT_DETERMINISTIC_SEED", "");
+  EXPECT_FALSE(read().deterministic_seed.has_value());
+}
+
+TEST_F(ConfigTest, ASeedOfZeroIsASeed) {
+  set("WEFT_DETERMINISTIC_SEED", "0");
+  EXPECT_EQ(read().deterministic_seed, 0u);
 }
 
 TEST_F(ConfigTest, ReadsSizesInAllUnits) {
@@ -169,6 +179,9 @@ TEST_F(ConfigTest, NamesTheVariableTheValueAndWhatIsAccepted) {
   EXPECT_EQ(refusal(),
             "CC_FIBER_STACK_SIZE=4K: expected a size from 8K to 1G "
             "(0: automatic)");
+  ::unsetenv("CC_FIBER_STACK_SIZE");
+  set("WEFT_DETERMINISTIC_SEED", "luck");
+  EXPECT_EQ(refusal(), "WEFT_DETERMINISTIC_SEED=luck: expected a number");
 }
 
 TEST_F(ConfigTest, PrintsTheReasonIfNobodyAsksForIt) {
@@ -197,6 +210,8 @@ TEST_F(ConfigTest, RefusesNonsense) {
                                     {"WEFT_GLOBAL_QUEUE", "1"},
                                     {"WEFT_GLOBAL_QUEUE", "2M"},
                                     {"WEFT_STEAL_SEED", "0x1"},
+                                    {"WEFT_DETERMINISTIC_SEED", "-1"},
+                                    {"WEFT_DETERMINISTIC_SEED", "7 "},
                                     {"WEFT_SHUTDOWN_TIMEOUT", "5"},
                                     {"WEFT_SHUTDOWN_TIMEOUT", "-5s"},
                                     {"WEFT_SHUTDOWN_TIMEOUT", "99999999999s"},
