@@ -64,7 +64,7 @@ Simulator* Simulator::here() noexcept {
 void Simulator::restart(Chooser& chooser) noexcept {
   chooser_ = &chooser;
   now_ = kEpoch;
-  order_hash_ = steps_ = yielders_ = 0;
+  order_hash_ = steps_ = polls_ = ticks_ = 0;
   records_.clear();
   first_number_ = scheduler_.last_number();
 }
@@ -153,12 +153,7 @@ bool Simulator::step(std::int64_t until) noexcept {
                      chooser_->injects(Fault::time_passes, nullptr))) {
     return pass_time(until);
   }
-  if (yielders_ == count) {  // nothing but polling
-    now_ += kTimeToPoll;
-    poll_timers();
-    chooser_->went(0, Footprint::of_all());
-    if (collect() != 0) return true;
-  }
+  if (polls_ > kPollsToATick * count) return tick();
   run(count == 1 ? 0 : chooser_->choose(candidates_));
   return true;
 }
@@ -169,6 +164,16 @@ std::int64_t Simulator::next_deadline() const noexcept {
     next = std::min(next, worker->queues.timers.next_deadline());
   }
   return next;
+}
+
+// All who could run do nothing but yield, maybe until some time: a little
+// passes, and more from tick to tick.
+bool Simulator::tick() noexcept {
+  constexpr std::uint64_t kMostTicks = 40;  // weeks
+  const auto by = std::int64_t{1'000} << std::min(ticks_, kMostTicks);
+  ++ticks_;
+  polls_ = 1;
+  return pass_time(now_ + by);
 }
 
 bool Simulator::pass_time(std::int64_t until) noexcept {
@@ -210,7 +215,7 @@ void Simulator::run(std::size_t index) noexcept {
       (chosen.number << 16) + worker.id() * 2u + (chosen.stopped ? 1u : 0u);
   order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
   chooser_->goes_on(chosen);
-  if (std::exchange(record_of(*chosen.fiber).yielded, 0) != 0) --yielders_;
+  record_of(*chosen.fiber).yielded = 0;
   footprint_.begin(*chosen.fiber);
   if (chosen.stopped) footprint_.add(chosen.op, chosen.object);
   Carrier* const thread = weft_tls_carrier;
@@ -221,10 +226,13 @@ void Simulator::run(std::size_t index) noexcept {
   stopped_[worker.index()] = stopped ? chosen.fiber : nullptr;
   if (left == Worker::Left::yielded) {
     record_of(*chosen.fiber).yielded = steps_;
-    ++yielders_;
   } else if (collect() != 0) {
     footprint_.add_all();  // it woke somebody
   }
+  const bool polls = left == Worker::Left::yielded ||
+                     (stopped && record_of(*chosen.fiber).op == Op::yield);
+  polls_ = polls ? polls_ + 1 : 0;
+  if (!polls) ticks_ = 0;
   chooser_->went(chosen.number, footprint_);
 }
 

@@ -4,8 +4,8 @@
 // one fiber at a time, lets it run until it parks, yields, ends or comes to a
 // place where it may be stopped (interleave.hpp), and picks again. Whenever
 // that thread would sleep, fibers run instead. When nobody can run, the clock
-// jumps to the next deadline; when all who can have yielded, it moves on by a
-// little, so that polling comes to an end. Nothing depends on the system's scheduler, its
+// jumps to the next deadline; when all who can do nothing but yield, it moves
+// on bit by bit, so that polling comes to an end. Nothing depends on the system's scheduler, its
 // clock or an address, so the same choices give the same order.
 //
 // The workers' own queues take what is made runnable, as ever; before each step
@@ -166,7 +166,7 @@ class Simulator {
  private:
   friend class Candidates;
   static constexpr std::int64_t kEpoch = 1'000'000'000;
-  static constexpr std::int64_t kTimeToPoll = 1'000;
+  static constexpr std::uint64_t kPollsToATick = 64;
 
   struct Record {  // of a fiber, by number
     Fiber* fiber = nullptr;
@@ -181,6 +181,7 @@ class Simulator {
   std::size_t collect() noexcept;
   void poll_timers() noexcept;
   bool find_candidates() noexcept;
+  bool tick() noexcept;
   bool pass_time(std::int64_t until) noexcept;
   std::int64_t next_deadline() const noexcept;
   void run(std::size_t index) noexcept;
@@ -208,7 +209,8 @@ class Simulator {
   std::int64_t now_ = kEpoch;
   std::uint64_t order_hash_ = 0;
   std::uint64_t steps_ = 0;
-  std::uint64_t yielders_ = 0;  // could go on, and did nothing but yield
+  std::uint64_t polls_ = 0;  // steps since one did something else than yield
+  std::uint64_t ticks_ = 0;  // and how often time passed meanwhile
 };
 
 }  // namespace weft::sched
