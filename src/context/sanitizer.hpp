@@ -27,6 +27,7 @@
 #endif
 
 #if defined(WEFT_ASAN)
+#include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -73,6 +74,20 @@ inline void adopt_stack([[maybe_unused]] Handle& handle,
     handle = nullptr;
   }
   if (handle == nullptr) handle = __tsan_create_fiber(0);
+#endif
+}
+
+// Where the stack of the current thread is. ASan alone wants to know: the answer
+// for the main thread is read from a file that grows with every mapping.
+inline void find_thread_stack([[maybe_unused]] const void*& low,
+                              [[maybe_unused]] std::size_t& size) noexcept {
+#if defined(WEFT_ASAN)
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
+  void* its_low = nullptr;
+  ::pthread_attr_getstack(&attributes, &its_low, &size);
+  low = its_low;
+  ::pthread_attr_destroy(&attributes);
 #endif
 }
 
