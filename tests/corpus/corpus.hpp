@@ -24,6 +24,8 @@ struct Bug {
   void (*fixed)(Simulation& sim);
   // Where they are special: the faults that it takes, a limit of steps.
   testing::ExploreOptions options = {};
+  // Among the first 10,000 schedules, depth first.
+  bool exhaustive_finds = true;
 };
 
 // All of them, in the order of the files.

@@ -86,8 +86,9 @@ template <bool Fixed>
 void double_join(Simulation& sim) {
   Mutex mutex;
   std::optional<int> kept;
+  Task<int> task;
   Nursery nursery;
-  auto task = nursery.spawn([] { return 7; });
+  task = nursery.spawn([] { return 7; });
   const auto use = [&] {
     Hold hold(mutex);
     if (!Fixed || !kept) {

@@ -171,14 +171,16 @@ void late_clear(Simulation& sim) {
     done.fetch_add(work.exchange(0));
     if (!Fixed) started.store(false);
   };
-  Nursery nursery;
+  Nursery drains;
   const auto add = [&] {
     work.fetch_add(1);
-    if (!started.exchange(true)) nursery.spawn(drain);
+    if (!started.exchange(true)) drains.spawn(drain);
   };
-  nursery.spawn(add);
-  nursery.spawn(add);
-  (void)nursery.join();
+  (void)with_nursery([&](Nursery& adders) {
+    adders.spawn(add);
+    adders.spawn(add);
+  });
+  (void)drains.join();
   sim.check(done.load() == 2, "all is done");
 }
 
