@@ -1,12 +1,13 @@
 // corpus_test.cpp: every bug of the corpus is found, and comes back whenever it
 // is asked for; what is fixed is left alone.
 
-#include <cstdio>
-#include <ostream>
+#include "corpus/corpus.hpp"
 
 #include <gtest/gtest.h>
 
-#include "corpus/corpus.hpp"
+#include <cstdio>
+#include <ostream>
+
 #include "stress/scale.hpp"
 
 namespace weft::corpus {
@@ -50,8 +51,7 @@ class Corpus : public ::testing::TestWithParam<Bug> {
   }
   void passes(Search search) {
     const Bug& bug = GetParam();
-    const auto result =
-        testing::explore(options_for(bug, search), bug.fixed);
+    const auto result = testing::explore(options_for(bug, search), bug.fixed);
     EXPECT_TRUE(result) << result;
   }
 };

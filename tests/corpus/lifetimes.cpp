@@ -134,21 +134,25 @@ void split_release(Simulation& sim) {
 template <bool Fixed>
 void resurrection(Simulation& sim) {
   Atomic<int> owners{1};
+  Atomic<bool> listed{true};
   Atomic<bool> destroyed{false};
   const auto release = [&] {
-    if (owners.fetch_sub(1) == 1) destroyed.store(true);
+    if (owners.fetch_sub(1) != 1) return;
+    listed.store(false);
+    destroyed.store(true);
   };
-  const auto acquire = [&] {
-    if (!Fixed) return owners.fetch_add(1) >= 0;
-    int count = owners.load();
-    while (count != 0 && !owners.compare_exchange_weak(count, count + 1)) {
+  const auto find = [&] {
+    if (!listed.load()) return false;
+    int count = Fixed ? owners.load() : owners.fetch_add(1) + 1;
+    while (Fixed && count != 0 &&
+           !owners.compare_exchange_weak(count, count + 1)) {
     }
     return count != 0;
   };
   Nursery nursery;
   nursery.spawn(release);
   nursery.spawn([&] {
-    if (!acquire()) return;
+    if (!find()) return;
     sim.check(!destroyed.load(), "an owner's object is there");
     release();
   });
@@ -165,6 +169,19 @@ void refused_spawn_keeps_permit(Simulation&) {
       if (Fixed && !job) permits.release();
     }
   });
+}
+
+// What a fiber was to announce, somebody else must if it never runs.
+template <bool Fixed>
+void unstarted_fiber(Simulation&) {
+  Event ready;
+  Nursery users;
+  users.spawn([&] { (void)ready.wait(); });
+  Nursery starters;
+  starters.spawn([&] { ready.set(); });
+  const Status started = starters.join();
+  if (Fixed && !started) ready.set();
+  (void)users.join();
 }
 
 }  // namespace
@@ -203,6 +220,12 @@ std::vector<Bug> lifetime_bugs() {
        refused_spawn_keeps_permit<false>,
        refused_spawn_keeps_permit<true>,
        {.faults = {Fault::spawn_refused}}},
+      {"unstarted_fiber",
+       "Somebody waits for a fiber that got no stack to run on.",
+       Verdict::deadlock,
+       unstarted_fiber<false>,
+       unstarted_fiber<true>,
+       {.faults = {Fault::allocation_failure}}},
   };
 }
 
