@@ -229,7 +229,10 @@ void Worker::suspend_current() noexcept {
 
 Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
   Fiber* const running = was_stopped ? &fiber : ready(&fiber, nullptr);
-  if (running == nullptr) return Left::otherwise;  // no stack: it has failed
+  if (running == nullptr) {  // no stack: it has failed
+    flush_leaves();
+    return Left::otherwise;
+  }
   after_ = After::nothing;
   leave(loop_context_, nullptr, false, running);
   const auto left = after_ == After::stopped   ? Left::stopped
