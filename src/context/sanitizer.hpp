@@ -77,7 +77,7 @@ inline void adopt_stack([[maybe_unused]] Handle& handle,
 #endif
 }
 
-// Where the stack of the current thread is. ASan alone wants to know: the answer
+// Where the current thread's stack is. ASan alone wants to know: the answer
 // for the main thread is read from a file that grows with every mapping.
 inline void find_thread_stack([[maybe_unused]] const void*& low,
                               [[maybe_unused]] std::size_t& size) noexcept {
