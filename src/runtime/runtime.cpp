@@ -198,9 +198,10 @@ void Runtime::abandon() noexcept {
   scheduler.frames.for_each([](fiber::Fiber& frame) {
     context::keep_reachable(&frame, sizeof frame);
     if (frame.stack == nullptr) return;
-    const stack::Stack& its = *frame.stack;
-    context::keep_reachable(its.low,
-                            static_cast<std::size_t>(its.top() - its.low));
+    stack::Stack& its = *frame.stack;
+    context::keep_stack_reachable(
+        {&its.sanitizer, its.low,
+         static_cast<std::size_t>(its.top() - its.low)});
   });
 }
 
