@@ -7,7 +7,8 @@ import lint
 # CMakeLists.txt of this folder names all sources below these folders.
 LISTS = {
     ".": ["src"],
-    "tests": ["tests/unit", "tests/stress", "tests/regress", "tests/support"],
+    "tests": ["tests/unit", "tests/stress", "tests/regress", "tests/corpus",
+              "tests/support"],
     "models": ["models"],
     "bench": ["bench"],
     "examples": ["examples"],

@@ -27,6 +27,8 @@
 #endif
 
 #if defined(WEFT_ASAN)
+#include <pthread.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -76,6 +78,20 @@ inline void adopt_stack([[maybe_unused]] Handle& handle,
 #endif
 }
 
+// Where the current thread's stack is. ASan alone wants to know: the answer
+// for the main thread is read from a file that grows with every mapping.
+inline void find_thread_stack([[maybe_unused]] const void*& low,
+                              [[maybe_unused]] std::size_t& size) noexcept {
+#if defined(WEFT_ASAN)
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
+  void* its_low = nullptr;
+  ::pthread_attr_getstack(&attributes, &its_low, &size);
+  low = its_low;
+  ::pthread_attr_destroy(&attributes);
+#endif
+}
+
 // A thread's own stack, before its first switch.
 inline void adopt_thread([[maybe_unused]] Handle& handle) noexcept {
 #if defined(WEFT_TSAN)
@@ -99,6 +115,34 @@ inline void keep_reachable([[maybe_unused]] const void* memory,
                            [[maybe_unused]] std::size_t size) noexcept {
 #if defined(WEFT_ASAN)
   __lsan_register_root_region(memory, size);
+#endif
+}
+
+// The same for a stack that was left for good. What ASan moved from there to
+// its fake stack, to find uses after return, is found by the pointers to it.
+#if defined(WEFT_ASAN)
+[[gnu::no_sanitize_address]]
+#endif
+inline void
+keep_stack_reachable(const Ground& ground) noexcept {
+  keep_reachable(ground.low, ground.size);
+#if defined(WEFT_ASAN)
+  if (*ground.handle == nullptr) return;
+  void* const* const words = static_cast<void* const*>(ground.low);
+  const void* last = nullptr;
+  for (std::size_t i = 0; i < ground.size / sizeof *words; ++i) {
+    void* begin = nullptr;
+    void* end = nullptr;
+    if (words[i] == nullptr ||
+        __asan_addr_is_in_fake_stack(*ground.handle, words[i], &begin, &end) ==
+            nullptr ||
+        begin == last) {
+      continue;
+    }
+    last = begin;
+    keep_reachable(begin, static_cast<std::size_t>(static_cast<char*>(end) -
+                                                   static_cast<char*>(begin)));
+  }
 #endif
 }
 

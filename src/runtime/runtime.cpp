@@ -196,11 +196,13 @@ void Runtime::abandon() noexcept {
   auto& scheduler = state_.release()->scheduler;
   runtime::unregister_scheduler(scheduler);
   scheduler.frames.for_each([](fiber::Fiber& frame) {
+    if (frame.id.load(relaxed) == 0) return;  // free; nobody else runs
     context::keep_reachable(&frame, sizeof frame);
     if (frame.stack == nullptr) return;
-    const stack::Stack& its = *frame.stack;
-    context::keep_reachable(its.low,
-                            static_cast<std::size_t>(its.top() - its.low));
+    stack::Stack& its = *frame.stack;
+    context::keep_stack_reachable(
+        {&its.sanitizer, its.low,
+         static_cast<std::size_t>(its.top() - its.low)});
   });
 }
 

@@ -5,7 +5,6 @@
 
 #include "sched/worker.hpp"
 
-#include <pthread.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -55,13 +54,7 @@ void Worker::thread_main(void* self) noexcept {
 void Worker::settle_on_thread() noexcept {
   exceptions_ = &context::thread_exception_state();
   controls_ = context::current_controls();
-  pthread_attr_t attributes;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
-    void* low = nullptr;
-    ::pthread_attr_getstack(&attributes, &low, &thread_size_);
-    thread_low_ = low;
-    ::pthread_attr_destroy(&attributes);
-  }
+  context::find_thread_stack(thread_low_, thread_size_);
   context::adopt_thread(loop_handle_);
 }
 

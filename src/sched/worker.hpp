@@ -254,7 +254,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   stack::StackCache stacks_;
   context::Context loop_context_;
   context::Handle loop_handle_ = nullptr;
-  const void* thread_low_ = nullptr;
+  const void* thread_low_ = nullptr;  // for ASan, as is its size
   std::size_t thread_size_ = 0;
   Victims victims_;
   std::int64_t stolen_at_ = 0;          // when the last steal ended
