@@ -29,9 +29,10 @@ DOORS = [
     ("knows the runtimes of the process",
      r"\bRegistry\b|\bregister_scheduler\b|\bdump_all\b", ["src/runtime/"]),
     ("has a thread-local", r"\bthread_local\b|\b__thread\b|weft_tls_carrier",
-     ["src/sched/carrier.", "src/sched/worker.cpp",
-      "src/base/model_seam.cpp"]),
-    ("reads the environment", r"\bgetenv\b", ["src/runtime/config.cpp"]),
+     ["src/sched/carrier.", "src/sched/worker.cpp", "src/sched/simulator.cpp",
+      "src/base/model_seam.cpp", "src/time/clock.cpp"]),  # there: virtual time
+    ("reads the environment", r"\bgetenv\b",
+     ["src/runtime/config.cpp", "src/sim/explore.cpp"]),
 ]
 STRING = re.compile(r'"(\\.|[^"\\])*"')
 

@@ -30,6 +30,7 @@ namespace {
 using namespace runtime;
 
 constexpr unsigned kBuiltWorkers = CC_FIBER_WORKERS;
+constexpr unsigned kVirtualWorkers = 2;  // the same on every machine
 constexpr std::size_t kBuiltStack = CC_FIBER_STACK_SIZE;
 constexpr std::size_t kBuiltQueue = CC_FIBER_QUEUE_INITIAL;
 static_assert(kBuiltWorkers <= kMaxWorkers);
@@ -298,6 +299,9 @@ Status runtime::validate(const Config& config, std::string* why) {
 }
 
 Config runtime::resolve(Config config) noexcept {
+  if (config.workers == 0 && config.deterministic_seed) {
+    config.workers = kVirtualWorkers;
+  }
   if (config.workers == 0) config.workers = kBuiltWorkers;
   if (config.workers == 0) {
     config.workers = std::min(base::usable_cpus(), kMaxWorkers);

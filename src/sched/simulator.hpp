@@ -5,8 +5,9 @@
 // place where it may be stopped (interleave.hpp), and picks again. Whenever
 // that thread would sleep, fibers run instead. When nobody can run, the clock
 // jumps to the next deadline; when all who can do nothing but yield, it moves
-// on bit by bit, so that polling comes to an end. Nothing depends on the system's scheduler, its
-// clock or an address, so the same choices give the same order.
+// on bit by bit, so that polling comes to an end. Nothing depends on the
+// system's scheduler, its clock or an address, so the same choices give the
+// same order.
 //
 // The workers' own queues take what is made runnable, as ever; before each step
 // the simulator empties them, so all can be chosen. As many fibers as there are

@@ -258,6 +258,13 @@ TEST(ResolveConfig, MakesEveryChoice) {
   EXPECT_TRUE(runtime::validate(config));
 }
 
+// R-DET-01: not the CPUs of the machine.
+TEST(ResolveConfig, GivesADeterministicRuntimeTheSameWorkersEverywhere) {
+  EXPECT_EQ(runtime::resolve({.deterministic_seed = 1}).workers, 2u);
+  EXPECT_EQ(runtime::resolve({.workers = 3, .deterministic_seed = 1}).workers,
+            3u);
+}
+
 // Tests and library are built with the same definitions.
 TEST(ResolveConfig, ChoosesAsTheLibraryWasBuilt) {
   const Config config = runtime::resolve({});
