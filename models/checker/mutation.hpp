@@ -31,10 +31,12 @@ struct Mutation {
   unsigned column = 0;
 };
 
+// Ends the process if the file of the site cannot be read: nobody would see that
+// the mutation is none.
 bool applies(const Mutation& mutation, const base::Site& site);
 
-// The statement there, without its comment and in one line. Ends the process if
-// the file cannot be read.
+// The statement there, without its comment and in one line; empty if the file
+// cannot be read.
 std::string statement_at(const char* file, unsigned line);
 
 const char* to_string(std::memory_order order) noexcept;
