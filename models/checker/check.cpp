@@ -88,8 +88,10 @@ void print_execution(const std::string& name, const Report& report) {
 
 Report run_scenario(const std::string& name, const Scenario& scenario,
                     bool traces, Totals& totals) {
+  std::printf("%-36s ", name.c_str());
+  std::fflush(stdout);  // a model may end the process
   auto report = explore(scenario.options, scenario.build);
-  std::printf("%-36s %7llu %5llu %10llu %10llu %8.2f  %s\n", name.c_str(),
+  std::printf("%7llu %5llu %10llu %10llu %8.2f  %s\n",
               static_cast<unsigned long long>(report.threads),
               static_cast<unsigned long long>(report.steps),
               static_cast<unsigned long long>(report.executions),

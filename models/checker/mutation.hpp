@@ -31,8 +31,8 @@ struct Mutation {
   unsigned column = 0;
 };
 
-// Ends the process if the file of the site cannot be read: nobody would see that
-// the mutation is none.
+// Ends the process if the site's file cannot be read: a mutation that is none
+// would pass for one that nobody caught.
 bool applies(const Mutation& mutation, const base::Site& site);
 
 // The statement there, without its comment and in one line; empty if the file
