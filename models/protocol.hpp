@@ -1,35 +1,14 @@
-// protocol.hpp: a protocol of weft, the programs that show it, and the
-// mutations that at least one of them must catch.
+// protocol.hpp: the protocols of weft that are checked, and what their models
+// share.
 #pragma once
 
 #include <array>
-#include <functional>
-#include <string>
-#include <vector>
+#include <cstddef>
 
 #include "base/atomic.hpp"
-#include "checker/program.hpp"
+#include "checker/check.hpp"
 
 namespace weft::model {
-
-struct Scenario {
-  std::string name;
-  std::function<void(Program&)> build;
-  Options options = {};
-  // A known mistake: the checker must find it, or it is blind.
-  Verdict expected = Verdict::holds;
-  bool nightly = false;  // takes minutes; only if asked for
-};
-
-// "holds", "holds (bounded)", "deadlock, as it must: ..."
-std::string outcome(const Scenario& scenario, const Report& report);
-
-struct Protocol {
-  std::string name;
-  std::vector<const char*> files;  // whose orders it is about
-  std::vector<Scenario> scenarios;
-  std::vector<Mutation> mutations;
-};
 
 Protocol work_deque();
 Protocol ring();

@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <cstring>
-#include <exception>
 #include <utility>
 
+#include "base/check.hpp"
 #include "checker/printer.hpp"
 
 namespace weft::model {
@@ -57,7 +57,10 @@ void Explorer::run() {
   last_ = -1;
   count_ = program.threads_.size();
   report_.threads = count_;
-  if (count_ + 1 > kMaxThreads) std::terminate();  // a model too large
+  WEFT_CHECK(count_ < kMaxThreads,
+             "a model of %zu threads: the checker takes %zu at most, since "
+             "executions multiply; ask the same with fewer",
+             count_, kMaxThreads - 1);
 
   base::set_model_seam(this);
   run_threads();

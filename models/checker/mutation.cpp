@@ -12,17 +12,14 @@ namespace weft::model {
 
 namespace {
 
+// None if the file cannot be read.
 const std::vector<std::string>& lines_of(const std::string& file) {
   static std::map<std::string, std::vector<std::string>> known;
   const auto [found, added] = known.try_emplace(file);
   if (added) {
     // The compiler names files of weft relative to its folder.
-    const auto path = std::filesystem::path(WEFT_FOLDER) / file;
-    std::ifstream stream(path);
-    if (!stream) {  // no mutation would be found, and none missed
-      std::fprintf(stderr, "cannot read %s\n", path.c_str());
-      std::exit(2);
-    }
+    std::ifstream stream(std::filesystem::path(WEFT_FOLDER) / file);
+    if (!stream) stream.open(file);
     for (std::string line; std::getline(stream, line);) {
       found->second.push_back(line.substr(0, line.find("//")));
     }
@@ -68,6 +65,10 @@ bool applies(const Mutation& mutation, const base::Site& site) {
   if (function.find(mutation.function) == std::string_view::npos &&
       bare != mutation.function) {
     return false;
+  }
+  if (lines_of(site.file_name()).empty()) {
+    std::fprintf(stderr, "cannot read %s\n", site.file_name());
+    std::exit(2);
   }
   const auto statement = statement_at(site.file_name(), site.line());
   return statement.find(mutation.text) != std::string::npos;

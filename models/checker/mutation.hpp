@@ -31,10 +31,12 @@ struct Mutation {
   unsigned column = 0;
 };
 
+// Ends the process if the site's file cannot be read: a mutation that is none
+// would pass for one that nobody caught.
 bool applies(const Mutation& mutation, const base::Site& site);
 
-// The statement there, without its comment and in one line. Ends the process if
-// the file cannot be read.
+// The statement there, without its comment and in one line; empty if the file
+// cannot be read.
 std::string statement_at(const char* file, unsigned line);
 
 const char* to_string(std::memory_order order) noexcept;

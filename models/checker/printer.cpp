@@ -112,7 +112,9 @@ std::string Printer::print(const std::vector<Step>& steps) const {
       what = padded(to_string(event.order), 8) + describe(event, steps);
       site = event.site;
     } else if (step.address != nullptr) {
-      what = padded("plain", 8) + step.text + " " + place_name(step.address);
+      const auto place = place_name(step.address);
+      what = padded("plain", 8) + step.text + " " +
+             (place.empty() ? "an unnamed object" : place);
     } else {
       what = padded("", 8) + step.text;
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.hpp"
 #include "checker/explorer.hpp"
 #include "checker/program.hpp"
 
@@ -14,15 +15,24 @@ std::string key_of(const Site& site) {
          ":" + std::to_string(site.column());
 }
 
+// Whose thread calls. `what` is named if nobody's does.
+Explorer& here(const char* what) {
+  auto* const seam = base::model_seam();
+  WEFT_CHECK(seam != nullptr,
+             "%s outside of a model's threads: the function that builds the "
+             "model ends before they run",
+             what);
+  return *static_cast<Explorer*>(seam);
+}
+
 }  // namespace
 
 void expect(bool holds, const char* what, base::Site site) {
   if (holds) return;
-  base::model_seam()->fail(site.file_name(), static_cast<int>(site.line()),
-                           what);
+  here("expect()").fail(site.file_name(), static_cast<int>(site.line()), what);
 }
 
-void progress() { static_cast<Explorer*>(base::model_seam())->progress(); }
+void progress() { here("progress()").progress(); }
 
 void Explorer::progress() noexcept {
   self().history.clear();
@@ -102,11 +112,10 @@ void Explorer::check_made(int location) {
 
 namespace detail {
 std::byte* begin_life(std::size_t size, std::string name) {
-  return static_cast<Explorer*>(base::model_seam())
-      ->begin_life(size, std::move(name));
+  return here("create()").begin_life(size, std::move(name));
 }
 void end_life(void* object, base::Site site) {
-  static_cast<Explorer*>(base::model_seam())->end_life(object, site);
+  here("destroy()").end_life(object, site);
 }
 }  // namespace detail
 

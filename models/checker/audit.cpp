@@ -1,4 +1,4 @@
-#include "audit.hpp"
+#include "checker/audit.hpp"
 
 #include <cstdio>
 #include <map>

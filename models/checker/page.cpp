@@ -1,4 +1,4 @@
-#include "page.hpp"
+#include "checker/page.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,7 @@ std::string files_of(const Protocol& protocol) {
   for (const char* file : protocol.files) {
     result += (result.empty() ? "`" : ", `") + std::string(file) + "`";
   }
-  return result.empty() ? "none of weft" : result;
+  return result.empty() ? "none" : result;
 }
 
 }  // namespace

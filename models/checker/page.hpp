@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol.hpp"
+#include "checker/check.hpp"
 
 namespace weft::model {
 

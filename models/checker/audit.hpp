@@ -1,7 +1,7 @@
 // audit.hpp: tries every weaker order at every place that a protocol reaches.
 #pragma once
 
-#include "protocol.hpp"
+#include "checker/check.hpp"
 
 namespace weft::model {
 
