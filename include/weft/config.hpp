@@ -51,8 +51,8 @@ struct Config {
   std::uint64_t steal_seed = 0;  // the same seed, the same choice of victims
   // Set: no threads. The workers are virtual, the clock as well; whenever the
   // thread that started the runtime waits, fibers run on it. The same seed and
-  // program, the same order. Only that thread may use the runtime. Without a
-  // number of workers there are two.
+  // program, the same order. Only that thread may use the runtime, and it waits
+  // for nothing else meanwhile. Without a number of workers there are two.
   std::optional<std::uint64_t> deterministic_seed = {};
   Clock::duration shutdown_timeout = std::chrono::seconds(5);
   bool stats_at_exit = false;

@@ -40,7 +40,8 @@ namespace weft::testing {
 // pct:         the fiber of the highest priority runs, and priorities change
 //              depth - 1 times: finds an error that takes `depth` events in
 //              order with a known probability.
-// exhaustive:  every schedule with at most `depth` preemptions. kNoBound: every
+// exhaustive:  every schedule with at most `depth` preemptions and turns out of
+//              the order in which fibers yielded. kNoBound: every
 //              one that differs in the order of what conflicts; that counts on
 //              fibers that share only what they lock, a testing::Atomic, or
 //              what is next to a point(), and never wait in a loop of yields.
@@ -50,10 +51,10 @@ inline constexpr unsigned kNoBound = UINT32_MAX;
 enum class Verdict : std::uint8_t {
   passed,
   assertion,         // check(), or what ExploreOptions::watch saw
-  exception,         // left the body
+  exception,         // left the body, or a failure that it did not join
   deadlock,          // all fibers wait, and no deadline is pending
   lost_wake,         // the same, and one need not have waited
-  leaked_fiber,      // the body returned before its fibers ended
+  leaked_fiber,      // the body returned before its fibers, or a Task is left
   step_limit,        // fibers that never end
   nondeterministic,  // the same choices, another order: the test has state
 };
@@ -63,17 +64,19 @@ const char* to_string(Verdict verdict) noexcept;
 class Watch {
  public:
   virtual ~Watch() = default;
-  virtual void schedule_begins() = 0;
-  // What failed since; empty: nothing.
-  virtual std::string schedule_ended() = 0;
+  virtual void schedule_begins() noexcept = 0;
+  // What failed since, "file:line: text"; empty: nothing.
+  virtual std::string schedule_ended() noexcept = 0;
 };
 
 struct ExploreOptions {
   Search search = Search::random;
   std::uint64_t schedules = 1'000;  // at most; WEFT_SCHEDULES wins
   std::uint64_t seed = 0;           // 0: WEFT_SEED, else always the same
-  unsigned workers = 2;  // virtual: how many fibers can be amid their run
-  unsigned depth = 3;    // see Search
+  unsigned workers =
+      0;               // virtual: how many fibers can be amid their run; 0: 2,
+                       // or with kNoBound 16
+  unsigned depth = 3;  // see Search
   std::uint64_t max_steps = 100'000;  // of one schedule
   std::vector<Fault> faults = {};     // where they may happen, they are tried
   unsigned max_faults = 1;            // in one schedule
@@ -107,21 +110,25 @@ class Simulation {
     return runtime_.run(std::forward<F>(body));
   }
 
-  //   Suspends:  until every other fiber waits or has ended. Time stands still.
+  //   Suspends:  until every other fiber waits or has ended. Time stands still,
+  //              unless they do nothing but yield.
   //   Callers:   fibers of the simulation.
   void wait_until_all_parked();
-  // Lets virtual time pass, running what falls due. It also jumps by itself
-  // when all fibers wait.
+  // Lets virtual time pass, and runs what falls due until all wait again. Time
+  // also jumps by itself when all fibers wait.
   //   Suspends:  until then. Always a cancel point.
   //   Callers:   fibers of the simulation.
   void advance(Clock::duration by);
   Clock::time_point now() const noexcept { return Clock::now(); }
 
-  // A choice that the search makes: 0 <= result < below.
+  // A choice that the search makes: 0 <= result < below < 2^32.
+  //   Callers:   fibers of the simulation.
   std::uint64_t choose(std::uint64_t below);
   // Ends this schedule as failed if it does not hold. Nothing is unwound.
+  //   Callers:   the thread of explore(), fibers or not.
   void check(bool holds, const char* what);
-  // The next chance for this fault is taken, after so many others.
+  // The next chance for this fault is taken, after so many others; in the body,
+  // too.
   void fail_next(Fault fault, std::uint64_t after = 0);
 
   // The order of all that ran so far: equal choices, equal hash.

@@ -237,7 +237,9 @@ Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
   auto left = Left::otherwise;
   if (running != nullptr) {  // or without a stack: then it has failed
     after_ = After::nothing;
+    const auto in_flight = *exceptions_;  // of the thread that is the loop
     leave(loop_context_, nullptr, false, running);
+    *exceptions_ = in_flight;
     if (after_ == After::stopped) left = Left::stopped;
     if (after_ == After::yielded) left = Left::yielded;
     arrive();

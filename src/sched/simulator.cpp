@@ -29,7 +29,7 @@ void SeededChooser::stuck() noexcept {
   scheduler_.dump(stderr);
   WEFT_CHECK(false,
              "deadlock: every fiber of the deterministic runtime waits, and no "
-             "deadline is pending");
+             "deadline is pending (its thread may wait for nothing else)");
 }
 
 Candidate Candidates::operator[](std::size_t index) const noexcept {
@@ -40,10 +40,12 @@ Candidate Candidates::operator[](std::size_t index) const noexcept {
 }
 
 Simulator::Simulator(Scheduler& scheduler, Chooser& chooser)
-    : scheduler_(scheduler), chooser_(&chooser), thread_(&carrier()) {
-  thread_->simulator = this;
-  stopped_.resize(scheduler.worker_count());
+    : scheduler_(scheduler),
+      chooser_(&chooser),
+      thread_(&carrier()),
+      stopped_(scheduler.worker_count()) {
   candidates_.simulator_ = this;
+  thread_->simulator = this;  // nothing fails from here on
   for (auto& worker : scheduler.workers) worker->simulate(*this);
   time::set_virtual_now(&now_);
 }
@@ -66,6 +68,7 @@ void Simulator::restart(Chooser& chooser) noexcept {
   now_ = kEpoch;
   order_hash_ = steps_ = polls_ = ticks_ = 0;
   records_.clear();
+  names_.clear();
   first_number_ = scheduler_.last_number();
 }
 
@@ -153,7 +156,7 @@ bool Simulator::step(std::int64_t until) noexcept {
                      chooser_->injects(Fault::time_passes, nullptr))) {
     return pass_time(until);
   }
-  if (polls_ > kPollsToATick * count) return tick();
+  if (polls_ > kPollsToATick * count) return tick(until);
   run(count == 1 ? 0 : chooser_->choose(candidates_));
   return true;
 }
@@ -168,12 +171,13 @@ std::int64_t Simulator::next_deadline() const noexcept {
 
 // All who could run do nothing but yield, maybe until some time: a little
 // passes, and more from tick to tick.
-bool Simulator::tick() noexcept {
-  constexpr std::uint64_t kMostTicks = 40;  // weeks
+bool Simulator::tick(std::int64_t until) noexcept {
+  constexpr std::uint64_t kMostTicks = 40;  // twelve days
   const auto by = std::int64_t{1'000} << std::min(ticks_, kMostTicks);
   ++ticks_;
   polls_ = 1;
-  return pass_time(now_ + by);
+  return pass_time(now_ < time::kNever - by ? std::min(until, now_ + by)
+                                            : until);
 }
 
 bool Simulator::pass_time(std::int64_t until) noexcept {
@@ -202,6 +206,7 @@ Worker& Simulator::worker_for(const Candidate& chosen) noexcept {
 
 void Simulator::run(std::size_t index) noexcept {
   const Candidate chosen = candidates_[index];
+  const bool crowded = is_crowded();
   Worker& worker = worker_for(chosen);
   if (index >= candidates_.fixed_.size()) {
     auto& ready = candidates_.ready_;
@@ -216,8 +221,13 @@ void Simulator::run(std::size_t index) noexcept {
   order_hash_ = (order_hash_ ^ what) * 0x100000001b3u;
   chooser_->goes_on(chosen);
   record_of(*chosen.fiber).yielded = 0;
-  footprint_.begin(*chosen.fiber);
-  if (chosen.stopped) footprint_.add(chosen.op, chosen.object);
+  footprint_.clear();
+  if (chosen.stopped) {
+    std::swap(footprint_, record_of(*chosen.fiber).next);
+  } else {
+    footprint_.read(Footprint::of_fiber(chosen.number));
+  }
+  if (crowded) footprint_.add_all();
   Carrier* const thread = weft_tls_carrier;
   weft_tls_carrier = &worker;
   const auto left = worker.simulate_step(*chosen.fiber, chosen.stopped);
@@ -229,6 +239,7 @@ void Simulator::run(std::size_t index) noexcept {
   } else if (collect() != 0) {
     footprint_.add_all();  // it woke somebody
   }
+  if (is_crowded()) footprint_.add_all();
   const bool polls = left == Worker::Left::yielded ||
                      (stopped && record_of(*chosen.fiber).op == Op::yield);
   polls_ = polls ? polls_ + 1 : 0;
@@ -239,18 +250,70 @@ void Simulator::run(std::size_t index) noexcept {
 void Simulator::interleave(Carrier& here, Op op, const void* object) noexcept {
   if (here.worker == nullptr) return;  // the thread itself
   note(op, object);
-  if (here.lock_depth != 0) footprint_.add(op, object);  // goes on with it
-  if (here.lock_depth == 0 && chooser_->stops()) here.worker->stop_current();
+  if (here.lock_depth != 0) {  // goes on with it
+    const auto known = names_.size();
+    touch(footprint_, op, object);
+    // Elsewhere the same thing may have another name.
+    if (names_.size() != known) footprint_.add_all();
+  } else if (chooser_->stops()) {
+    touch(record_of(*here.current).next, op, object);
+    here.worker->stop_current();
+  }
   if (is_cancel_point(op) &&
       injects(Fault::cancel_at_checkpoint, *here.current)) {
     (void)here.current->word.cancel();  // it runs: nobody has to wake it
   }
 }
 
-// Its thread has nothing else to do meanwhile than to run others.
+Footprint::Name Simulator::name_of(const void* object) {
+  return Footprint::of_object(
+      names_.try_emplace(object, names_.size()).first->second);
+}
+
+void Simulator::touch(Footprint& by, Op op, const void* object) {
+  const auto fiber = [this](const void* other) {
+    return Footprint::of_fiber(number_of(*static_cast<const Fiber*>(other)));
+  };
+  by.read(fiber(carrier().current));
+  switch (op) {
+    case Op::lock:
+    case Op::access:
+    case Op::join_all:
+      by.write(name_of(object));
+      break;
+    case Op::read:
+    case Op::park:
+      by.read(name_of(object));
+      break;
+    case Op::join:
+    case Op::look:  // at any moment of the other fiber
+      if (object != nullptr) by.write(fiber(object));
+      break;
+    case Op::end:  // children leave in any order
+      by.write(fiber(object));
+      by.read(name_of(static_cast<const Fiber*>(object)->family));
+      break;
+    case Op::begin:
+    case Op::wait:  // its waitable locks before it looks
+      break;
+    default:
+      by.add_all();
+  }
+}
+
+// Is there somebody for whom no worker is free? Then every step that takes one
+// or gives one back is in somebody's way.
+bool Simulator::is_crowded() const noexcept {
+  const auto free = std::ranges::count(stopped_, nullptr);
+  return candidates_.ready_.size() > static_cast<std::size_t>(free) ||
+         !pinned_.empty();
+}
+
+// Its thread has nothing else to do meanwhile than to run others, or to wait
+// for them.
 void Simulator::yield(Carrier& here) noexcept {
   if (here.worker == nullptr) {
-    (void)step(now_);
+    if (!step(time::kNever)) (void)tick(time::kNever);
     return;
   }
   interleave(here, Op::yield, nullptr);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -34,6 +35,9 @@ class Worker;
 struct Recheck {
   bool (*ready)(void* what) noexcept = nullptr;  // may take what it finds
   void* what = nullptr;
+  [[nodiscard]] bool is_over() const noexcept {
+    return ready != nullptr && ready(what);
+  }
 };
 
 // A fiber that could go on.
@@ -128,6 +132,8 @@ class Simulator {
 
   void interleave(Carrier& here, Op op, const void* object) noexcept;
   void yield(Carrier& here) noexcept;
+  // The step that runs conflicts with every other.
+  void touch_all() noexcept { footprint_.add_all(); }
   // What the current fiber is about to wait for, until it says something else.
   void note(Op op, const void* object, Recheck recheck = {}) noexcept;
   // Does it happen to this fiber now?
@@ -150,15 +156,12 @@ class Simulator {
   std::uint64_t steps() const noexcept { return steps_; }
   // In the order of the spawns since the last restart, from 1.
   [[nodiscard]] std::uint64_t number_of(const Fiber& fiber) const noexcept;
-  // Calls visit(candidate, over) for each fiber that waits; over: it would not
-  // if it looked again. Looking may take what it finds, so this ends a run.
+  // Calls visit(candidate, recheck) for each fiber that waits.
   template <typename Visit>
   void for_each_waiting(Visit&& visit) noexcept {
     for (std::size_t i = 0; i < records_.size(); ++i) {
       const auto [fiber, recheck] = waiting(i);
-      if (fiber == nullptr) continue;
-      visit(describe(*fiber, false),
-            recheck.ready != nullptr && recheck.ready(recheck.what));
+      if (fiber != nullptr) visit(describe(*fiber, false), recheck);
     }
   }
   // Between two runs, with no fiber left: as if nothing had run.
@@ -174,6 +177,7 @@ class Simulator {
     Op op = Op::begin;
     const void* object = nullptr;
     Recheck recheck;
+    Footprint next;  // of what it is about to do
     std::uint64_t yielded = 0;
     bool patient = false;
   };
@@ -182,12 +186,15 @@ class Simulator {
   std::size_t collect() noexcept;
   void poll_timers() noexcept;
   bool find_candidates() noexcept;
-  bool tick() noexcept;
+  bool tick(std::int64_t until) noexcept;
   bool pass_time(std::int64_t until) noexcept;
   std::int64_t next_deadline() const noexcept;
   void run(std::size_t index) noexcept;
   Worker& worker_for(const Candidate& chosen) noexcept;
   Record& record_of(Fiber& fiber) noexcept;
+  Footprint::Name name_of(const void* object);
+  void touch(Footprint& by, Op op, const void* object);
+  [[nodiscard]] bool is_crowded() const noexcept;
   struct Waiting {
     Fiber* fiber;  // nullptr: it does not wait
     Recheck recheck;
@@ -205,6 +212,7 @@ class Simulator {
   std::vector<Fiber*> arrived_;  // since the last look
   Candidates candidates_;
   Footprint footprint_;  // of the step that runs
+  std::unordered_map<const void*, std::uint64_t> names_;  // of objects
   std::vector<Record> records_;
   std::uint64_t first_number_ = 0;
   std::int64_t now_ = kEpoch;

@@ -70,7 +70,7 @@ class ExhaustiveSearch final : public Search {
     stepping_ = kNobody;
   }
 
-  void end(std::uint64_t /*unused*/) override {
+  void end() override {
     if (at_ != path_.size()) diverged_ = true;
   }
   bool complete() const override { return complete_; }

@@ -119,7 +119,10 @@ Trial told(Explorer& explorer, const ExploreOptions& options, Trial failed) {
     return nondeterministic(std::move(failed));
   }
   if (options.minimize) failed = explorer.minimized(std::move(failed));
-  return explorer.run_again(failed.ranks, true);
+  auto traced = explorer.run_again(failed.ranks, true);
+  return traced.same_as(failed) && traced.hash == failed.hash
+             ? traced
+             : nondeterministic(std::move(failed));
 }
 
 }  // namespace
@@ -150,6 +153,7 @@ ExploreResult explore(const ExploreOptions& wanted,
   ExploreOptions options = wanted;
   if (options.seed == 0) options.seed = number_from("WEFT_SEED", kSeed);
   options.schedules = number_from("WEFT_SCHEDULES", options.schedules);
+  WEFT_CHECK(options.schedules != 0, "explore() of no schedules");
   Explorer explorer(options, body);
   const auto search = sim::make_search(options);
   std::unordered_set<std::uint64_t> orders;
@@ -175,7 +179,7 @@ ExploreResult explore(const ExploreOptions& wanted,
   }
   result.schedules = schedules;
   result.distinct = orders.size();
-  result.complete = search->complete();
+  result.complete = search->complete() || !search->begin();
   if (!result) print(options, result);
   return result;
 }
@@ -219,6 +223,7 @@ void Simulation::wait_until_all_parked() {
 
 void Simulation::advance(Clock::duration by) {
   (void)this_fiber::sleep_for(by);
+  wait_until_all_parked();  // others may have the same deadline
 }
 
 std::uint64_t Simulation::choose(std::uint64_t below) {
@@ -226,6 +231,7 @@ std::uint64_t Simulation::choose(std::uint64_t below) {
 }
 
 void Simulation::check(bool holds, const char* what) {
+  explorer_.check_thread();
   if (!holds) explorer_.fail_check(what);
 }
 

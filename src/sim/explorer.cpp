@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/spin_lock.hpp"
 #include "sched/scheduler.hpp"
 #include "time/clock.hpp"
 
@@ -18,8 +20,23 @@ struct Explorer::World {
   std::unique_ptr<Nursery> root;  // of the body
 };
 
+namespace {
+
+// Without a bound nobody should have to wait for a worker: whoever takes one
+// would be in everybody's way (see Simulator::is_crowded()).
+unsigned workers_for(const ExploreOptions& options) {
+  constexpr unsigned kUsual = 2;
+  constexpr unsigned kEnough = 16;
+  if (options.workers != 0) return options.workers;
+  const bool unbounded = options.search == testing::Search::exhaustive &&
+                         options.depth == testing::kNoBound;
+  return unbounded ? kEnough : kUsual;
+}
+
+}  // namespace
+
 Explorer::Explorer(const ExploreOptions& options, const Body& body)
-    : options_(options), body_(body) {
+    : options_(options), body_(body), workers_(workers_for(options)) {
   for (const Fault fault : options.faults) {
     fault_mask_ |= 1u << static_cast<unsigned>(fault);
   }
@@ -30,47 +47,86 @@ Explorer::~Explorer() = default;
 void Explorer::make_world() {
   if (world_ != nullptr) return;
   auto runtime = Runtime::start({.name = "simulation",
-                                 .workers = options_.workers,
+                                 .workers = workers_,
                                  .deterministic_seed = options_.seed});
-  WEFT_CHECK(runtime, "no runtime to explore: %s",
+  WEFT_CHECK(runtime,
+             "explore() could not start its runtime (%s); it needs a plain "
+             "thread that has no deterministic runtime",
              runtime.error().message().c_str());
   world_ = std::make_unique<World>(*std::move(runtime), *this);
 }
 
 // Its fibers stay where they are, and with them all they refer to.
 void Explorer::abandon_world() noexcept {
-  static auto* const kept = new std::vector<World*>();
+  struct Kept {
+    base::SpinLock lock;
+    std::vector<World*> worlds;  // guarded by lock
+  };
+  static auto* const kept = new Kept();  // outlives every thread
   simulator().detach();
   world_->simulation.runtime_.abandon();
-  kept->push_back(world_.release());
+  const std::lock_guard hold(kept->lock);
+  kept->worlds.push_back(world_.release());
 }
 
-sched::Simulator& Explorer::simulator() {
-  auto& scheduler = *static_cast<sched::Scheduler*>(
+sched::Scheduler& Explorer::scheduler() {
+  return *static_cast<sched::Scheduler*>(
       world_->simulation.runtime_.ref().scheduler_);
-  return *scheduler.simulator();
 }
+sched::Simulator& Explorer::simulator() { return *scheduler().simulator(); }
 
-void Explorer::fail(Verdict verdict, std::string what) {
+void Explorer::fail(Verdict verdict, std::string what, std::string reason) {
   if (failed()) return;  // the first one counts
   trial_.verdict = verdict;
   trial_.what = std::move(what);
+  trial_.reason = std::move(reason);
 }
 
+// Where no fiber can be left behind, the schedule ends a little later.
 void Explorer::fail_check(const char* what) {
-  fail(Verdict::assertion, what);
-  trial_.check = what;
-  simulator().stop_for_good();
+  const std::string text = what != nullptr ? what : "";
+  fail(Verdict::assertion, text, text);
+  const auto& here = sched::carrier();
+  if (here.worker != nullptr && !here.no_stack) simulator().stop_for_good();
+}
+
+void Explorer::check_thread() {
+  WEFT_CHECK(sched::Simulator::here() == &simulator(),
+             "a Simulation is used by another thread than that of explore()");
 }
 
 void Explorer::run_body() {
   try {
     body_(world_->simulation);
   } catch (const std::exception& what) {
-    fail(Verdict::exception, std::string("exception: ") + what.what());
+    fail(Verdict::exception, what.what(), what.what());
   } catch (...) {
-    fail(Verdict::exception, "exception of unknown type");
+    fail(Verdict::exception, "of unknown type");
   }
+}
+
+// The body has returned: with a failure that it did not tell of, or too early?
+void Explorer::check_end() {
+  try {
+    if (const Status end = world_->root->join(); !end) {
+      const auto what = "left by a nursery: " + end.error().message();
+      fail(Verdict::exception, what, what);
+    }
+  } catch (const std::exception& what) {
+    fail(Verdict::exception, what.what(), what.what());
+  } catch (...) {
+    fail(Verdict::exception, "of unknown type");
+  }
+  const auto left = scheduler().live();
+  const auto held = scheduler().held();
+  if (left == 0 && held == 0) return;
+  fail(Verdict::leaked_fiber,
+       left != 0
+           ? std::to_string(left) + " fibers outlive the body of the test"
+           : std::to_string(held) + " tasks outlive the body of the test");
+  simulator().for_each_waiting([this](const auto& fiber, const auto&) {
+    trial_.waiting.push_back(describe(fiber, true));
+  });
 }
 
 Trial Explorer::run(sim::Search& search, bool traced) {
@@ -91,31 +147,22 @@ Trial Explorer::run(sim::Search& search, bool traced) {
               [this] { run_body(); });
   (void)simulator.run_until(
       time::kNever, [this, &root] { return failed() || root->live() == 0; });
-  if (!failed()) {
-    const auto left = world_->simulation.runtime().stats().fibers_live;
-    if (left != 0) {
-      fail(Verdict::leaked_fiber,
-           std::to_string(left) + " fibers outlive the body of the test");
-      simulator.for_each_waiting([this](const auto& fiber, bool) {
-        trial_.waiting.push_back(describe(fiber, true));
-      });
-    }
-  }
+  if (!failed()) check_end();
   if (options_.watch != nullptr) {
     if (auto seen = options_.watch->schedule_ended(); !seen.empty()) {
       // What came afterwards may well come from it.
       trial_.verdict = Verdict::assertion;
+      trial_.reason = seen.substr(0, seen.find(": "));  // file and line
       trial_.what =
           trial_.what.empty() ? seen : seen + "\nand then: " + trial_.what;
     }
   }
   trial_.hash = simulator.order_hash();
-  search.end(trial_.ranks.size());
+  search.end();
   trial_.diverged = search.diverged();
-  if (world_->simulation.runtime().stats().fibers_live != 0) {
+  if (scheduler().live() != 0 || scheduler().held() != 0) {
     abandon_world();
   } else {
-    (void)root->join<Panics>();
     root.reset();
   }
   return std::move(trial_);
@@ -129,7 +176,7 @@ Trial Explorer::run_again(const std::vector<std::uint32_t>& ranks,
 }
 
 std::string Explorer::text_of(const std::vector<std::uint32_t>& ranks) {
-  return sim::Schedule{.workers = options_.workers,
+  return sim::Schedule{.workers = workers_,
                        .faults = fault_mask_,
                        .max_faults = options_.max_faults,
                        .ranks = ranks}
@@ -168,7 +215,9 @@ std::size_t Explorer::choose(const sched::Candidates& all) noexcept {
 
 std::uint64_t Explorer::choose_number(std::uint64_t below) {
   WEFT_CHECK(below != 0, "a choice of nothing");
+  WEFT_CHECK(below <= UINT32_MAX, "a choice of more than 2^32 - 1 numbers");
   if (below == 1) return 0;
+  simulator().touch_all();  // what the step touches depends on this choice
   return pick({.kind = sim::Choice::Kind::number,
                .count = static_cast<std::size_t>(below)});
 }
@@ -178,6 +227,7 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
       pending_,
       [fault](const Pending& pending) { return pending.fault == fault; });
   if (planned != pending_.end()) {
+    simulator().touch_all();  // they count for all fibers
     if (planned->after-- != 0) return false;
     pending_.erase(planned);
     trace_fault(fault, to);
@@ -188,9 +238,9 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
       faults_ >= options_.max_faults) {
     return false;
   }
+  simulator().touch_all();  // what it touches depends on this choice
   if (pick({.kind = sim::Choice::Kind::fault, .count = 2}) == 0) return false;
   ++faults_;
-  search_->went(0, sched::Footprint::of_all());
   trace_fault(fault, to);
   return true;
 }
@@ -220,9 +270,9 @@ void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
 
 void Explorer::stuck() noexcept {
   std::string lost;
-  simulator().for_each_waiting([&](const auto& fiber, bool over) {
+  simulator().for_each_waiting([&](const auto& fiber, const auto& recheck) {
     trial_.waiting.push_back(describe(fiber, true));
-    if (!over) return;
+    if (!recheck.is_over()) return;
     trial_.waiting.back() += ", which is ready";
     lost = "fiber " + std::to_string(fiber.number);
   });

@@ -31,7 +31,7 @@ struct Turn {
 struct Trial {
   Verdict verdict = Verdict::passed;
   std::string what;
-  std::string check;  // which check() failed
+  std::string reason;  // which check(), exception, or line of a test
   std::vector<std::string> waiting;
   std::vector<Turn> turns;  // if traced
   std::vector<std::uint32_t> ranks;
@@ -40,7 +40,7 @@ struct Trial {
 
   // The same kind of failure, for the same reason.
   bool same_as(const Trial& other) const {
-    return verdict == other.verdict && check == other.check;
+    return verdict == other.verdict && reason == other.reason;
   }
 };
 
@@ -64,11 +64,12 @@ class Explorer final : public sched::Chooser {
   // ---- For Simulation, on its fibers.
 
   std::uint64_t choose_number(std::uint64_t below);
-  [[noreturn]] void fail_check(const char* what);
+  void fail_check(const char* what);
   void fail_next(Fault fault, std::uint64_t after) {
     pending_.push_back({fault, after});
   }
   sched::Simulator& simulator();
+  void check_thread();
 
   // ---- Chooser
 
@@ -89,10 +90,12 @@ class Explorer final : public sched::Chooser {
     std::uint64_t after;
   };
 
+  sched::Scheduler& scheduler();
   void make_world();
   void abandon_world() noexcept;
   void run_body();
-  void fail(Verdict verdict, std::string what);
+  void fail(Verdict verdict, std::string what, std::string reason = {});
+  void check_end();
   [[nodiscard]] bool failed() const {
     return trial_.verdict != Verdict::passed;
   }
@@ -104,8 +107,8 @@ class Explorer final : public sched::Chooser {
 
   const ExploreOptions& options_;
   const Body& body_;
+  const unsigned workers_;
   unsigned fault_mask_ = 0;
-  std::unique_ptr<World> world_;
   sim::Search* search_ = nullptr;
   Trial trial_;
   bool traced_ = false;
@@ -117,6 +120,7 @@ class Explorer final : public sched::Chooser {
   std::vector<std::size_t> order_;
   std::vector<sim::Option> options_of_choice_;
   std::map<const void*, std::size_t> objects_;  // in a trace, from 1
+  std::unique_ptr<World> world_;                // goes first: it may run fibers
 };
 
 }  // namespace weft::detail

@@ -29,7 +29,6 @@ class RandomSearch final : public Search {
     }
     return rng_.below(static_cast<std::uint32_t>(choice.count));
   }
-  void end(std::uint64_t /*unused*/) override {}
 
  private:
   base::Rng rng_;
@@ -46,7 +45,7 @@ class PctSearch final : public Search {
     changes_.clear();
     at_ = 0;
     lowest_ = 0;
-    for (unsigned i = 1; i < depth_; ++i) {
+    for (std::uint64_t i = 1; i < depth_ && i <= length_; ++i) {
       changes_.push_back(rng_.below(static_cast<std::uint32_t>(length_)));
     }
     std::sort(changes_.begin(), changes_.end());
@@ -68,9 +67,7 @@ class PctSearch final : public Search {
     ++at_;
     return best;
   }
-  void end(std::uint64_t choices) override {
-    length_ = std::max<std::uint64_t>(length_, choices);
-  }
+  void end() override { length_ = std::max(length_, at_); }
 
  private:
   struct Known {

@@ -45,8 +45,8 @@ class Search {
   // A fiber has made a step, chosen or not. 0: time passed.
   virtual void went(std::uint64_t /*number*/,
                     const sched::Footprint& /*touched*/) {}
-  // After each schedule: how many choices it had.
-  virtual void end(std::uint64_t choices) = 0;
+  // After each schedule.
+  virtual void end() {}
   // Nothing is left to try.
   [[nodiscard]] virtual bool complete() const { return false; }
   // The same choices led to other ones than before.
@@ -74,7 +74,6 @@ class Script final : public Search {
     diverged_ = true;
     return 0;
   }
-  void end(std::uint64_t /*unused*/) override {}
   bool diverged() const override { return diverged_; }
 
  private:

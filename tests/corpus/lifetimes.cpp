@@ -1,6 +1,8 @@
 // lifetimes.cpp: bugs of what is used too early, too late, twice or for ever.
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "corpus/corpus.hpp"
@@ -104,11 +106,12 @@ void double_join(Simulation& sim) {
 
 template <bool Fixed>
 void leaked_fiber(Simulation& sim) {
-  auto background = std::make_unique<Nursery>(sim.runtime());
+  alignas(Nursery) std::byte place[sizeof(Nursery)];
+  auto* const background = new (place) Nursery(sim.runtime());
   background->spawn([] { (void)this_fiber::sleep_for(1ms); });
   const auto patience = Fixed ? Deadline::never() : Deadline::after(1ms);
-  // It still runs, so its nursery cannot go: nobody looks after both.
-  if (!background->join(patience)) (void)background.release();
+  // If it still runs, its nursery cannot go: nobody looks after both.
+  if (background->join(patience)) background->~Nursery();
 }
 
 template <bool Fixed>

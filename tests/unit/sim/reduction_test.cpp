@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -28,10 +29,11 @@ struct Tree {
 };
 
 template <typename Body>
-Tree explore_all(unsigned depth, Body&& body) {
+Tree explore_all(unsigned depth, Body&& body, unsigned workers = 2) {
   Tree tree;
   tree.result = testing::explore({.search = testing::Search::exhaustive,
                                   .schedules = 2'000'000,
+                                  .workers = workers,
                                   .depth = depth},
                                  [&](Simulation& sim) {
                                    std::string outcome;
@@ -126,6 +128,80 @@ TEST(Reduction, LeavesOutNoOutcomeOfWaits) {
   const Tree reduced = explore_all(testing::kNoBound, body);
   EXPECT_EQ(bounded.outcomes.size(), 3u);
   EXPECT_EQ(reduced.outcomes, bounded.outcomes);
+}
+
+// The same outcomes in the whole tree and without a bound.
+template <typename Body>
+void expect_the_same(unsigned workers, Body&& body) {
+  const Tree whole = explore_all(kWholeTree, body, workers);
+  const Tree reduced = explore_all(testing::kNoBound, body, workers);
+  EXPECT_EQ(reduced.outcomes, whole.outcomes);
+  EXPECT_LE(reduced.result.schedules, whole.result.schedules);
+}
+
+TEST(Reduction, KnowsThatFibersCompeteForWorkers) {
+  expect_the_same(2, [](Simulation&, std::string& outcome) {
+    testing::Atomic<int> word{0};
+    int seen[4];
+    Nursery nursery;
+    nursery.spawn([&] {
+      seen[0] = word.fetch_add(1);
+      seen[1] = word.fetch_add(1);
+    });
+    nursery.spawn([&] { seen[2] = word.fetch_add(1); });
+    nursery.spawn([&] { seen[3] = word.fetch_add(1); });
+    EXPECT_TRUE(nursery.join());
+    for (const int value : seen) outcome += std::to_string(value);
+  });
+}
+
+TEST(Reduction, TellsThingsApartByNameNotByAddress) {
+  std::vector<std::unique_ptr<testing::Atomic<int>>> all;  // none lies twice
+  expect_the_same(4, [&all](Simulation&, std::string& outcome) {
+    all.push_back(std::make_unique<testing::Atomic<int>>(0));
+    auto& word = *all.back();
+    int seen[3];
+    Nursery nursery;
+    for (int& value : seen) {
+      nursery.spawn([&word, &value] { value = word.fetch_add(1); });
+    }
+    EXPECT_TRUE(nursery.join());
+    for (const int value : seen) outcome += std::to_string(value);
+  });
+}
+
+TEST(Reduction, KnowsThatFibersAreLookedAt) {
+  expect_the_same(4, [](Simulation&, std::string& outcome) {
+    Nursery nursery;
+    auto watched = nursery.spawn([] {});
+    nursery.spawn([] {});
+    nursery.spawn([&] {
+      outcome += watched.done() ? "1" : "0";
+      outcome += watched.done() ? "1" : "0";
+    });
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+TEST(Reduction, KnowsThatAStepDependsOnWhatItChose) {
+  expect_the_same(4, [](Simulation& sim, std::string& outcome) {
+    testing::Atomic<int> words[2];
+    SpinLock lock;
+    std::uint64_t chosen = 0;
+    int seen[2];
+    Nursery nursery;
+    nursery.spawn([&] {
+      std::lock_guard hold(lock);
+      chosen = sim.choose(2);
+      words[chosen].store(1);
+    });
+    for (int& value : seen) {
+      nursery.spawn([&] { value = words[0].load(); });
+    }
+    EXPECT_TRUE(nursery.join());
+    outcome = std::to_string(chosen) + std::to_string(seen[0]) +
+              std::to_string(seen[1]);
+  });
 }
 
 TEST(Reduction, TriesAlmostNothingIfFibersShareNothing) {

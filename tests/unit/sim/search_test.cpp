@@ -88,7 +88,7 @@ TEST(RandomSearch, HasNoEndAndNoMemory) {
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(search->begin());
     (void)ask(*search, fibers(2));
-    search->end(1);
+    search->end();
   }
   EXPECT_FALSE(search->complete());
   EXPECT_FALSE(search->diverged());
@@ -118,7 +118,7 @@ TEST(PctSearch, RunsTheHighestPriorityAlone) {
     for (int i = 0; i < 20; ++i) {
       ASSERT_EQ(ask(*search, fibers(4)), winner) << "in choice " << i;
     }
-    search->end(21);
+    search->end();
   }
   EXPECT_EQ(winners.size(), 4u);  // new priorities in each schedule
 }
@@ -137,7 +137,7 @@ TEST(PctSearch, ChangesPrioritiesAtMostDepthMinusOneTimes) {
       last = now;
     }
     ++changed[changes];
-    search->end(40);
+    search->end();
   }
   EXPECT_EQ(changed.rbegin()->first, kDepth - 1);
   EXPECT_GT(changed[kDepth - 1], 250);  // few fall onto the same choice
@@ -155,7 +155,7 @@ TEST(PctSearch, WhoIsLoweredByAChangeRunsWhenNobodyElseCan) {
       ASSERT_TRUE(now == last || last == first);  // at most once, for good
       last = now;
     }
-    search->end(21);
+    search->end();
   }
 }
 
@@ -170,7 +170,7 @@ TEST(PctSearch, LowersWhoYields) {
       EXPECT_TRUE(ran.insert(winner).second) << "again before the others";
       three[winner].yielded = step;
     }
-    search->end(3);
+    search->end();
   }
 }
 
@@ -209,7 +209,7 @@ std::set<Path> enumerate(Search& search,
   while (search.begin()) {
     EXPECT_FALSE(search.complete());
     const auto path = program(search);
-    search.end(path.size());
+    search.end();
     EXPECT_TRUE(all.insert(path).second) << "a schedule came twice";
     if (::testing::Test::HasFailure()) break;
   }
@@ -296,7 +296,7 @@ TEST(ExhaustiveSearch, NoticesAnotherNumberOfOptions) {
   ASSERT_TRUE(search->begin());
   (void)ask(*search, Kind::number, 3);
   (void)ask(*search, Kind::number, 3);
-  search->end(2);
+  search->end();
   EXPECT_FALSE(search->diverged());
   ASSERT_TRUE(search->begin());
   EXPECT_LT(ask(*search, Kind::number, 2), 2u);
@@ -308,10 +308,10 @@ TEST(ExhaustiveSearch, NoticesFewerChoices) {
   ASSERT_TRUE(search->begin());
   (void)ask(*search, Kind::number, 2);
   (void)ask(*search, Kind::number, 2);
-  search->end(2);
+  search->end();
   ASSERT_TRUE(search->begin());
   (void)ask(*search, Kind::number, 2);
-  search->end(1);
+  search->end();
   EXPECT_TRUE(search->diverged());
 }
 
