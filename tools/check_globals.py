@@ -40,6 +40,8 @@ ALLOWED = {
     "weft::stack::(anonymous namespace)::mprotect_guards",
     # The checker of a thread that runs a model; the model build only.
     "weft::base::(anonymous namespace)::current_seam",
+    # What failed schedules left, for good.
+    "weft::detail::Explorer::abandon_world()::kept",
     # The clock of a thread that simulates.
     "weft::(anonymous namespace)::virtual_now",
     # Asked of the system once.

@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <string>
 
 #include "weft/testing.hpp"
@@ -52,16 +53,25 @@ class GTestWatch final : public Watch {
   std::optional<::testing::ScopedFakeTestPartResultReporter> reporter_;
 };
 
-// As explore(); a failure is one of the current test, and says how to replay.
-inline void explore_test(ExploreOptions options,
-                         const std::function<void(Simulation&)>& body) {
+// As explore(); a failure is one of the current test, at the place of the call,
+// and says how to replay.
+inline ExploreResult explore_test(
+    ExploreOptions options, const std::function<void(Simulation&)>& body,
+    std::source_location where = std::source_location::current()) {
   GTestWatch watch;
   options.watch = &watch;
-  const auto result = explore(options, body);
-  if (!result) ADD_FAILURE() << result.report;
+  options.print = false;
+  auto result = explore(options, body);
+  if (!result) {
+    ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line()))
+        << result.report;
+  }
+  return result;
 }
-inline void explore_test(const std::function<void(Simulation&)>& body) {
-  explore_test(ExploreOptions{}, body);
+inline ExploreResult explore_test(
+    const std::function<void(Simulation&)>& body,
+    std::source_location where = std::source_location::current()) {
+  return explore_test(ExploreOptions{}, body, where);
 }
 
 }  // namespace weft::testing

@@ -85,13 +85,15 @@ struct ExploreOptions {
   Watch* watch = nullptr;
 };
 
-struct [[nodiscard]] ExploreResult {
+struct ExploreResult {
   Verdict verdict = Verdict::passed;
-  std::uint64_t schedules = 0;  // run, until the failure
-  std::uint64_t distinct = 0;   // with an order of their own
-  bool complete = false;        // exhaustive, and nothing is left to try
-  std::string replay;           // for replay(), or WEFT_REPLAY
-  std::string report;           // what failed, who waits, and step by step how
+  std::uint64_t schedules = 0;      // run, until the failure
+  std::uint64_t distinct = 0;       // with an order of their own
+  bool complete = false;            // exhaustive, and nothing is left to try
+  bool exhaustive = false;          // it was asked for
+  std::vector<Fault> untried = {};  // of the faults: nowhere could they happen
+  std::string replay;               // for replay(), or WEFT_REPLAY
+  std::string report;  // what failed, who waits, and step by step how
 
   explicit operator bool() const noexcept { return verdict == Verdict::passed; }
   friend std::ostream& operator<<(std::ostream& out,
@@ -150,14 +152,17 @@ class Simulation {
 // its fibers can go on.
 //
 //   Callers:  plain threads that have no deterministic runtime.
-ExploreResult explore(const std::function<void(Simulation&)>& body);
-ExploreResult explore(const ExploreOptions& options,
-                      const std::function<void(Simulation&)>& body);
+[[nodiscard]] ExploreResult explore(
+    const std::function<void(Simulation&)>& body);
+[[nodiscard]] ExploreResult explore(
+    const ExploreOptions& options,
+    const std::function<void(Simulation&)>& body);
 // One schedule, by the string that a failure printed. Dies if it is not one.
-ExploreResult replay(const std::string& schedule,
-                     const std::function<void(Simulation&)>& body);
-ExploreResult replay(const std::string& schedule, const ExploreOptions& options,
-                     const std::function<void(Simulation&)>& body);
+[[nodiscard]] ExploreResult replay(
+    const std::string& schedule, const std::function<void(Simulation&)>& body);
+[[nodiscard]] ExploreResult replay(
+    const std::string& schedule, const ExploreOptions& options,
+    const std::function<void(Simulation&)>& body);
 
 // A place where a simulated fiber may be interrupted. Nothing elsewhere.
 void point() noexcept;

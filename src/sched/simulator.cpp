@@ -313,7 +313,10 @@ bool Simulator::is_crowded() const noexcept {
 // for them.
 void Simulator::yield(Carrier& here) noexcept {
   if (here.worker == nullptr) {
-    if (!step(time::kNever)) (void)tick(time::kNever);
+    const auto before = steps_;
+    (void)step(now_);
+    if (steps_ != before || ++polls_ <= kPollsToATick) return;
+    if (!pass_time(time::kNever)) (void)tick(time::kNever);
     return;
   }
   interleave(here, Op::yield, nullptr);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -66,6 +67,14 @@ class Progress {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
+std::vector<Fault> faults_in(unsigned bits) {
+  std::vector<Fault> faults;
+  for (unsigned i = 0; i < kFaults; ++i) {
+    if ((bits >> i & 1) != 0) faults.push_back(static_cast<Fault>(i));
+  }
+  return faults;
+}
+
 void add_turns(std::string& text,
                const std::vector<weft::detail::Turn>& turns) {
   constexpr std::size_t kShown = 200;
@@ -74,7 +83,11 @@ void add_turns(std::string& text,
   if (hidden != 0) text += " (the last " + std::to_string(kShown) + ")";
   std::uint64_t last = 0;
   for (auto turn = turns.begin() + static_cast<std::ptrdiff_t>(hidden);
-       turn != turns.end(); ++turn) {
+       turn != turns.end();) {
+    const auto same = [turn](const auto& other) {
+      return other.number == turn->number && other.what == turn->what;
+    };
+    const auto next = std::find_if_not(turn, turns.end(), same);
     if (turn->number != last) {
       text += "\n    fiber " + std::to_string(turn->number);
       if (!turn->name.empty()) text += " \"" + turn->name + "\"";
@@ -82,7 +95,9 @@ void add_turns(std::string& text,
     } else {
       text += ", " + turn->what;
     }
+    if (next - turn > 1) text += " x" + std::to_string(next - turn);
     last = turn->number;
+    turn = next;
   }
   text += "\n";
 }
@@ -104,10 +119,22 @@ void print(const ExploreOptions& options, const ExploreResult& result) {
 }
 
 Trial nondeterministic(Trial trial) {
+  const std::string before =
+      trial.verdict == Verdict::passed
+          ? "passed"
+          : std::string(to_string(trial.verdict)) + ": " + trial.what;
   trial.verdict = Verdict::nondeterministic;
   trial.what =
       "the same choices gave another order: the body keeps state between runs, "
-      "or asks a clock, an address or a random number";
+      "or asks a clock, an address or a random number (before: " +
+      before + ")";
+  return trial;
+}
+
+Trial unfitting(Trial trial) {
+  trial.verdict = Verdict::nondeterministic;
+  trial.what =
+      "this schedule does not fit this test, which may have changed since";
   return trial;
 }
 
@@ -127,6 +154,13 @@ Trial told(Explorer& explorer, const ExploreOptions& options, Trial failed) {
 
 }  // namespace
 
+const char* to_string(Fault fault) noexcept {
+  constexpr const char* kNames[kFaults] = {
+      "cancel_at_checkpoint", "spurious_wake", "allocation_failure",
+      "spawn_refused", "time_passes"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
 const char* to_string(Verdict verdict) noexcept {
   constexpr const char* kNames[] = {
       "passed",    "assertion failed", "exception",  "deadlock",
@@ -137,7 +171,14 @@ const char* to_string(Verdict verdict) noexcept {
 std::ostream& operator<<(std::ostream& out, const ExploreResult& result) {
   out << (result ? "passed " : "failed after ") << result.schedules
       << " schedules, " << result.distinct << " of them different";
-  if (result.complete) out << "; there are no more";
+  if (result.complete) {
+    out << "; there are no more";
+  } else if (result.exhaustive && result) {
+    out << "; there are more, which ExploreOptions::schedules left out";
+  }
+  for (const Fault fault : result.untried) {
+    out << "\n  " << to_string(fault) << ": nowhere could it happen";
+  }
   return out << '\n' << result.report;
 }
 
@@ -179,6 +220,8 @@ ExploreResult explore(const ExploreOptions& wanted,
   }
   result.schedules = schedules;
   result.distinct = orders.size();
+  result.exhaustive = options.search == Search::exhaustive;
+  result.untried = faults_in(explorer.untried());
   result.complete = search->complete() || !search->begin();
   if (!result) print(options, result);
   return result;
@@ -199,15 +242,10 @@ ExploreResult replay(const std::string& text, const ExploreOptions& wanted,
   ExploreOptions options = wanted;
   options.workers = schedule.workers;
   options.max_faults = schedule.max_faults;
-  options.faults.clear();
-  for (unsigned i = 0; i < kFaults; ++i) {
-    if ((schedule.faults >> i & 1) != 0) {
-      options.faults.push_back(static_cast<Fault>(i));
-    }
-  }
+  options.faults = faults_in(schedule.faults);
   Explorer explorer(options, body);
   auto trial = explorer.run_again(schedule.ranks, true);
-  if (trial.diverged) trial = nondeterministic(std::move(trial));
+  if (trial.diverged) trial = unfitting(std::move(trial));
   ExploreResult result;
   if (trial.verdict != Verdict::passed) {
     result = result_of(explorer, trial);

@@ -40,6 +40,7 @@ Explorer::Explorer(const ExploreOptions& options, const Body& body)
   for (const Fault fault : options.faults) {
     fault_mask_ |= 1u << static_cast<unsigned>(fault);
   }
+  untried_ = fault_mask_;
 }
 
 Explorer::~Explorer() = default;
@@ -233,16 +234,25 @@ bool Explorer::injects(Fault fault, const sched::Fiber* to) noexcept {
     trace_fault(fault, to);
     return true;
   }
-  const bool to_body = to != nullptr && simulator().number_of(*to) == 1;
-  if ((fault_mask_ >> static_cast<unsigned>(fault) & 1) == 0 || to_body ||
-      faults_ >= options_.max_faults) {
+  if ((fault_mask_ >> static_cast<unsigned>(fault) & 1) == 0 ||
+      is_spared(fault, to)) {
     return false;
   }
+  untried_ &= ~(1u << static_cast<unsigned>(fault));
+  if (faults_ >= options_.max_faults) return false;
   simulator().touch_all();  // what it touches depends on this choice
   if (pick({.kind = sim::Choice::Kind::fault, .count = 2}) == 0) return false;
   ++faults_;
   trace_fault(fault, to);
   return true;
+}
+
+// The body itself has to come to its end: it is neither cancelled nor without
+// memory.
+bool Explorer::is_spared(Fault fault, const sched::Fiber* to) {
+  const bool stops_it = fault == Fault::cancel_at_checkpoint ||
+                        fault == Fault::allocation_failure;
+  return stops_it && to != nullptr && simulator().number_of(*to) == 1;
 }
 
 void Explorer::trace_fault(Fault fault, const sched::Fiber* to) {

@@ -61,6 +61,9 @@ class Explorer final : public sched::Chooser {
   [[nodiscard]] Trial minimized(Trial failed);
   [[nodiscard]] std::string text_of(const std::vector<std::uint32_t>& ranks);
 
+  // Faults that were asked for and could not happen anywhere, a bit for each.
+  [[nodiscard]] unsigned untried() const noexcept { return untried_; }
+
   // ---- For Simulation, on its fibers.
 
   std::uint64_t choose_number(std::uint64_t below);
@@ -102,6 +105,7 @@ class Explorer final : public sched::Chooser {
   Trial with_less(Trial failed);
   Trial fewest(Trial failed);
   std::size_t pick(const sim::Choice& choice);
+  bool is_spared(Fault fault, const sched::Fiber* to);
   void trace_fault(Fault fault, const sched::Fiber* to);
   std::string describe(const sched::Candidate& fiber, bool waits);
 
@@ -109,6 +113,7 @@ class Explorer final : public sched::Chooser {
   const Body& body_;
   const unsigned workers_;
   unsigned fault_mask_ = 0;
+  unsigned untried_ = 0;  // of those, had no chance so far
   sim::Search* search_ = nullptr;
   Trial trial_;
   bool traced_ = false;

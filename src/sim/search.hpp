@@ -74,6 +74,11 @@ class Script final : public Search {
     diverged_ = true;
     return 0;
   }
+  void end() override {
+    for (std::size_t i = at_; i < ranks_.size(); ++i) {
+      if (ranks_[i] != 0) diverged_ = true;  // it was longer
+    }
+  }
   bool diverged() const override { return diverged_; }
 
  private:

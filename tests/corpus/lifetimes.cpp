@@ -164,14 +164,12 @@ void resurrection(Simulation& sim) {
 template <bool Fixed>
 void refused_spawn_keeps_permit(Simulation&) {
   Semaphore permits(1);
-  Nursery nursery;
-  nursery.spawn([&](Nursery& jobs) {
-    for (int i = 0; i < 3; ++i) {
-      (void)permits.acquire();
-      const auto job = jobs.try_spawn([&] { permits.release(); });
-      if (Fixed && !job) permits.release();
-    }
-  });
+  Nursery jobs;
+  for (int i = 0; i < 3; ++i) {
+    (void)permits.acquire();
+    const auto job = jobs.try_spawn([&] { permits.release(); });
+    if (Fixed && !job) permits.release();
+  }
 }
 
 // What a fiber was to announce, somebody else must if it never runs.

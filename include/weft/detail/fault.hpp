@@ -14,5 +14,6 @@ enum class Fault : std::uint8_t {
   time_passes,           // a deadline comes while fibers could still run
 };
 inline constexpr unsigned kFaults = 5;
+const char* to_string(Fault fault) noexcept;
 
 }  // namespace weft::testing

@@ -24,6 +24,19 @@ class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
+  // NOLINTNEXTLINE(google-explicit-constructor): as std's
+  operator T() const noexcept { return load(); }
+  T operator=(T value) noexcept {  // NOLINT: as std's
+    store(value);
+    return value;
+  }
+  T operator++() noexcept { return fetch_add(1) + 1; }
+  T operator--() noexcept { return fetch_sub(1) - 1; }
+  T operator++(int) noexcept { return fetch_add(1); }
+  T operator--(int) noexcept { return fetch_sub(1); }
+  T operator+=(T by) noexcept { return fetch_add(by) + by; }
+  T operator-=(T by) noexcept { return fetch_sub(by) - by; }
+
   T load(Order order = kStrongest) const noexcept {
     detail::before_read(this);
     return value_.load(order);
@@ -41,9 +54,18 @@ class Atomic {
     detail::before_access(this);
     return value_.compare_exchange_strong(expected, desired, order);
   }
+  bool compare_exchange_strong(T& expected, T desired, Order success,
+                               Order failure) noexcept {
+    detail::before_access(this);
+    return value_.compare_exchange_strong(expected, desired, success, failure);
+  }
   bool compare_exchange_weak(T& expected, T desired,
                              Order order = kStrongest) noexcept {
     return compare_exchange_strong(expected, desired, order);
+  }
+  bool compare_exchange_weak(T& expected, T desired, Order success,
+                             Order failure) noexcept {
+    return compare_exchange_strong(expected, desired, success, failure);
   }
   T fetch_add(T by, Order order = kStrongest) noexcept {
     detail::before_access(this);
@@ -52,6 +74,18 @@ class Atomic {
   T fetch_sub(T by, Order order = kStrongest) noexcept {
     detail::before_access(this);
     return value_.fetch_sub(by, order);
+  }
+  T fetch_and(T bits, Order order = kStrongest) noexcept {
+    detail::before_access(this);
+    return value_.fetch_and(bits, order);
+  }
+  T fetch_or(T bits, Order order = kStrongest) noexcept {
+    detail::before_access(this);
+    return value_.fetch_or(bits, order);
+  }
+  T fetch_xor(T bits, Order order = kStrongest) noexcept {
+    detail::before_access(this);
+    return value_.fetch_xor(bits, order);
   }
 
  private:

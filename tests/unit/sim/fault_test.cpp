@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "base/atomic.hpp"
@@ -296,10 +297,10 @@ TEST(Faults, AreAtMostSoMany) {
   EXPECT_EQ(cancelled_of(2, 2), (std::set{0, 1, 2}));
 }
 
-TEST(Faults, SpareTheBody) {
-  for (unsigned kind = 0; kind < kFaults; ++kind) {
-    if (static_cast<Fault>(kind) == Fault::time_passes) continue;  // to nobody
-    const auto result = try_all(static_cast<Fault>(kind), [](Simulation& sim) {
+TEST(Faults, NeitherCancelTheBodyNorTakeItsMemory) {
+  for (const auto fault :
+       {Fault::cancel_at_checkpoint, Fault::allocation_failure}) {
+    const auto result = try_all(fault, [](Simulation& sim) {
       sim.check(bool(this_fiber::checkpoint()), "not cancelled");
       sim.check(bool(this_fiber::sleep_for(1s)), "no lack of timers");
       weft::Atomic<std::uint32_t> flag{0};
@@ -309,8 +310,27 @@ TEST(Faults, SpareTheBody) {
       const auto end = never.pass(Deadline::after(1s));
       sim.check(end.error() == Errc::timed_out, "a timed wait");
     });
-    EXPECT_EQ(result.schedules, 1u) << kind;
+    EXPECT_EQ(result.schedules, 1u) << to_string(fault);
   }
+}
+
+TEST(Faults, RefuseASpawnOfTheBody) {
+  bool refused = false;
+  const auto result = try_all(Fault::spawn_refused, [&](Simulation&) {
+    Nursery nursery;
+    if (!nursery.try_spawn([] {})) refused = true;
+    EXPECT_TRUE(nursery.join());
+  });
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(result.untried.empty());
+}
+
+TEST(Faults, ThatHadNoChanceAreNamed) {
+  const auto result = try_all(Fault::spawn_refused, [](Simulation&) {});
+  EXPECT_EQ(result.untried, std::vector{Fault::spawn_refused});
+  std::ostringstream text;
+  text << result;
+  EXPECT_NE(text.str().find("spawn_refused: nowhere"), std::string::npos);
 }
 
 TEST(Faults, AreOfTheKindsThatAreAskedFor) {

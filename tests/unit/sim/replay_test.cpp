@@ -180,7 +180,7 @@ TEST_F(ReplayDeathTest, DiesOfWhatIsNotASchedule) {
 
 TEST_F(ReplayDeathTest, DiesOfMoreWorkersThanThereMayBe) {
   EXPECT_DEATH((void)replay("w5000:", test::keep_update),
-               "no runtime to explore");
+               "could not start its runtime");
 }
 
 TEST_F(ReplayDeathTest, DiesOfAChoiceOfNothing) {

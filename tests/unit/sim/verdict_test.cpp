@@ -290,13 +290,13 @@ TEST(Explore, TracesAHandleThatIsEmpty) {
 TEST(ExploreDeathTest, DiesWhereTimeIsVirtualAlready) {
   test::die_in_a_fresh_process();
   EXPECT_DEATH((void)explore([](Simulation&) { (void)explore([](auto&) {}); }),
-               "no runtime to explore: invalid");
+               "could not start its runtime .invalid.");
   EXPECT_DEATH(
       {
         auto runtime = Runtime::start({.workers = 1, .deterministic_seed = 1});
         (void)explore([](Simulation&) {});
       },
-      "no runtime to explore: invalid");
+      "could not start its runtime .invalid.");
 }
 
 TEST(Explore, NamesEveryVerdict) {
