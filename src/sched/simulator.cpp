@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "sched/dispatch.hpp"
+#include "sched/narrator.hpp"
 #include "sched/scheduler.hpp"
 #include "time/clock.hpp"
 
@@ -26,10 +27,17 @@ void interleave_simulated(Carrier& here, Op op, const void* object) noexcept {
 }
 
 void SeededChooser::stuck() noexcept {
-  scheduler_.dump(stderr);
+  Simulator& simulator = *scheduler_.simulator();
+  Narrator narrator(simulator);
+  simulator.for_each_waiting([&](const auto& fiber, const auto&) {
+    std::fprintf(stderr, "weft: %s\n", narrator.waits(fiber).c_str());
+  });
   WEFT_CHECK(false,
-             "deadlock: every fiber of the deterministic runtime waits, and no "
-             "deadline is pending (its thread may wait for nothing else)");
+             "deadlock: every fiber of the deterministic runtime of seed %llu "
+             "waits, and no deadline is pending (its thread may wait for "
+             "nothing else); weft::testing::explore() says how it comes to "
+             "that",
+             static_cast<unsigned long long>(seed_));
 }
 
 Candidate Candidates::operator[](std::size_t index) const noexcept {

@@ -93,7 +93,7 @@ class Chooser {
 class SeededChooser final : public Chooser {
  public:
   SeededChooser(std::uint64_t seed, const Scheduler& scheduler) noexcept
-      : rng_(seed), scheduler_(scheduler) {}
+      : seed_(seed), rng_(seed), scheduler_(scheduler) {}
   std::size_t choose(const Candidates& all) noexcept override {
     return rng_.below(static_cast<std::uint32_t>(all.size()));
   }
@@ -101,6 +101,7 @@ class SeededChooser final : public Chooser {
   void stuck() noexcept override;
 
  private:
+  const std::uint64_t seed_;
   base::Rng rng_;
   const Scheduler& scheduler_;
 };

@@ -126,7 +126,7 @@ void Explorer::check_end() {
            ? std::to_string(left) + " fibers outlive the body of the test"
            : std::to_string(held) + " tasks outlive the body of the test");
   simulator().for_each_waiting([this](const auto& fiber, const auto&) {
-    trial_.waiting.push_back(describe(fiber, true));
+    trial_.waiting.push_back(narrator_->waits(fiber));
   });
 }
 
@@ -138,7 +138,7 @@ Trial Explorer::run(sim::Search& search, bool traced) {
   faults_ = 0;
   pending_.clear();
   last_ = 0;
-  objects_.clear();
+  narrator_ = sched::Narrator(simulator());
   auto& simulator = this->simulator();
   simulator.restart(*this);
   if (options_.watch != nullptr) options_.watch->schedule_begins();
@@ -269,8 +269,8 @@ void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
   last_ = chosen.number;
   if (traced_) {
     const char* const name = chosen.fiber->name();
-    trial_.turns.push_back(
-        {chosen.number, name != nullptr ? name : "", describe(chosen, false)});
+    trial_.turns.push_back({chosen.number, name != nullptr ? name : "",
+                            narrator_->goes_on(chosen)});
   }
   if (simulator().steps() <= options_.max_steps) return;
   fail(Verdict::step_limit, "not ended after " +
@@ -281,7 +281,7 @@ void Explorer::goes_on(const sched::Candidate& chosen) noexcept {
 void Explorer::stuck() noexcept {
   std::string lost;
   simulator().for_each_waiting([&](const auto& fiber, const auto& recheck) {
-    trial_.waiting.push_back(describe(fiber, true));
+    trial_.waiting.push_back(narrator_->waits(fiber));
     if (!recheck.is_over()) return;
     trial_.waiting.back() += ", which is ready";
     lost = "fiber " + std::to_string(fiber.number);
@@ -291,59 +291,6 @@ void Explorer::stuck() noexcept {
   } else {
     fail(Verdict::lost_wake, lost + " waits for what is there: nobody woke it");
   }
-}
-
-// ---- Words
-
-std::string Explorer::describe(const sched::Candidate& fiber, bool waits) {
-  struct Words {
-    const char* does;
-    const char* doing;
-    enum { nothing, thing, other } object;
-  };
-  static constexpr Words kWords[] = {
-      {"begins", "nothing yet", Words::nothing},
-      {"spawns", "spawning", Words::nothing},
-      {"yields", "a yield", Words::nothing},
-      {"comes to a checkpoint", "a checkpoint", Words::nothing},
-      {"sleeps", "sleeping", Words::nothing},
-      {"locks", "locking", Words::thing},
-      {"waits on", "waiting on", Words::thing},
-      {"parks on", "parking on", Words::thing},
-      {"unparks", "unparking", Words::other},
-      {"joins", "joining", Words::other},
-      {"joins its children", "joining its children", Words::nothing},
-      {"cancels", "cancelling", Words::other},
-      {"looks at", "looking at", Words::other},
-      {"reads", "reading", Words::thing},
-      {"uses", "using", Words::thing},
-      {"passes a point", "a point", Words::nothing},
-      {"ends", "its end", Words::nothing},
-  };
-  const auto& words = kWords[static_cast<std::size_t>(fiber.op)];
-  std::string text;
-  if (waits) {
-    const char* const name = fiber.fiber->name();
-    text = "fiber " + std::to_string(fiber.number);
-    if (name != nullptr && *name != '\0')
-      text += " \"" + std::string(name) + "\"";
-    text += " " + std::string(words.does);
-  } else if (fiber.stopped || fiber.op == sched::Op::begin) {
-    text = words.does;
-  } else {
-    text = "goes on after " + std::string(words.doing);
-  }
-  if (words.object == Words::other && fiber.object == nullptr) {
-    text += " nobody";  // by an empty handle
-  } else if (words.object == Words::other) {
-    const auto& other = *static_cast<const sched::Fiber*>(fiber.object);
-    text += " fiber " + std::to_string(simulator().number_of(other));
-  } else if (words.object == Words::thing) {
-    const auto known =
-        objects_.try_emplace(fiber.object, objects_.size() + 1).first;
-    text += " #" + std::to_string(known->second);
-  }
-  return text;
 }
 
 }  // namespace weft::detail

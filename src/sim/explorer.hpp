@@ -5,11 +5,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sched/narrator.hpp"
 #include "sched/simulator.hpp"
 #include "sim/search.hpp"
 #include <weft/testing.hpp>
@@ -107,7 +108,6 @@ class Explorer final : public sched::Chooser {
   std::size_t pick(const sim::Choice& choice);
   bool is_spared(Fault fault, const sched::Fiber* to);
   void trace_fault(Fault fault, const sched::Fiber* to);
-  std::string describe(const sched::Candidate& fiber, bool waits);
 
   const ExploreOptions& options_;
   const Body& body_;
@@ -124,8 +124,8 @@ class Explorer final : public sched::Chooser {
   std::vector<sched::Candidate> sorted_;
   std::vector<std::size_t> order_;
   std::vector<sim::Option> options_of_choice_;
-  std::map<const void*, std::size_t> objects_;  // in a trace, from 1
-  std::unique_ptr<World> world_;                // goes first: it may run fibers
+  std::optional<sched::Narrator> narrator_;
+  std::unique_ptr<World> world_;  // goes first: it may run fibers
 };
 
 }  // namespace weft::detail

@@ -386,7 +386,8 @@ TEST_F(SimulatorDeathTest, DiesOfADeadlock) {
         Gate never;
         (void)runtime->run([&never] { (void)never.pass(); });
       },
-      "deadlock: every fiber of the deterministic runtime waits");
+      "fiber 1 waits on #1.*deadlock: every fiber of the deterministic runtime "
+      "of seed 1 waits");
 }
 
 }  // namespace

@@ -120,14 +120,16 @@ TEST(Reduction, LeavesOutNoOutcomeOfWaits) {
     test::Gate gate;
     Nursery nursery;
     auto waiter = nursery.spawn([&] { return gate.pass().has_value(); });
-    nursery.spawn([&] { waiter.cancel(); });
-    nursery.spawn([&] { gate.open(); });
+    nursery.spawn([&] {
+      gate.open();
+      waiter.cancel();
+    });
     const auto end = waiter.join();
     outcome = !end ? "not begun" : *end ? "passed" : "cancelled";
     EXPECT_TRUE(nursery.join());
   };
-  const Tree bounded = explore_all(kEnough, body);
-  const Tree reduced = explore_all(testing::kNoBound, body);
+  const Tree bounded = explore_all(kEnough, body, 2);
+  const Tree reduced = explore_all(testing::kNoBound, body, 5);
   EXPECT_EQ(bounded.outcomes.size(), 3u);
   EXPECT_EQ(reduced.outcomes, bounded.outcomes);
 }
