@@ -98,7 +98,6 @@ void Worker::settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept {
 // so that whoever ends the join also ends the child; and find room.
 bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
   if (joiner.pins != 0 || child.family->owner() != &joiner) return false;
-  if (simulator != nullptr) return false;  // no choice may depend on a size
   const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
   const auto left = static_cast<std::size_t>(here - joiner.stack->low);
   // What was asked for, or three quarters of what is usual: the joiner stands

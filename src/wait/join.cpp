@@ -43,12 +43,24 @@ void wait_until_gone(const WaitNode& node) noexcept {
   return child.join.is_done() ? Status() : outcome(who);
 }
 
+// Never in place: whether there is room depends on the compiler, and no choice
+// may depend on that.
+[[gnu::noinline]] Status for_end_simulated(Fiber& child,
+                                           Deadline deadline) noexcept {
+  sched::interleave(sched::Op::join, &child);
+  Fiber& self = *sched::carrier().current;
+  if (self.word.cancelled()) return refuse_cancelled(self);
+  return child.join.is_done() ? Status() : park_for_end(child, deadline);
+}
+
 }  // namespace
 
 Status for_end(Fiber& child, Deadline deadline) noexcept {
   auto& here = sched::carrier();
   sched::check_may_park(here);
-  sched::interleave(here, sched::Op::join, &child);
+  if (here.simulator != nullptr) [[unlikely]] {
+    return for_end_simulated(child, deadline);
+  }
   Fiber& self = *here.current;
   if (self.word.cancelled()) [[unlikely]]
     return refuse_cancelled(self);
@@ -62,13 +74,16 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
 }
 
 Status for_family(Family& family, Deadline deadline) noexcept {
+  if (family.settled()) return {};
   sched::interleave(sched::Op::join_all, &family);
   for (;;) {
     if (family.settled()) return {};
-    sched::check_may_park(sched::carrier());
+    auto& here = sched::carrier();
+    sched::check_may_park(here);
     Wait wait;
     Fiber& self = wait.self();
-    if (!self.proxy && deadline == Deadline::never()) {
+    if (here.worker != nullptr && deadline == Deadline::never() &&
+        here.simulator == nullptr) {
       sched::this_worker().count_as_dispatch();
       if (sched::this_worker().run_any_in_place(self, family)) continue;
     }
