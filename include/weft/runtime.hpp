@@ -88,7 +88,7 @@ class Runtime {
   //   Suspends:  until the whole tree has ended.
   //   Errors:    the body's; closed (runtime stopped); exhausted. Rethrows an
   //              exception.
-  //   Callers:   plain threads and fibers of other runtimes.
+  //   Callers:   any fiber or thread.
   template <typename F>
   auto run(F&& body) -> Result<typename detail::BodyOf<F>::type> {
     Nursery nursery(ref());
