@@ -18,7 +18,8 @@ constexpr const char* kUsage =
     "  [NAME...]             run the scenarios that contain one of the names,\n"
     "                        and the mutations of their protocols\n"
     "  --nightly [NAME...]   the same, with the scenarios that take long\n"
-    "  --traces [NAME...]    the same, and print how a known mistake fails\n"
+    "  --traces [NAME...]    the same, and print how known mistakes and\n"
+    "                        mutations fail\n"
     "  --replay NAME [PATH]  print one execution of a scenario: that of PATH,\n"
     "                        else the first that fails\n"
     "  --audit [NAME...]     weaken every order of a protocol, one by one\n"
@@ -36,7 +37,7 @@ using Names = std::vector<std::string>;
 struct Selection {
   Names names;
   bool nightly = false;
-  bool traces = false;  // of known mistakes, too
+  bool traces = false;  // of known mistakes and mutations, too
 };
 
 struct Totals {
@@ -128,7 +129,8 @@ const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
   return nullptr;
 }
 
-void run_mutations(const Protocol& protocol, Totals& totals, Page& page) {
+void run_mutations(const Protocol& protocol, bool traces, Totals& totals,
+                   Page& page) {
   int killed = 0;
   for (const auto& mutation : protocol.mutations) {
     Report report;
@@ -139,6 +141,7 @@ void run_mutations(const Protocol& protocol, Totals& totals, Page& page) {
       ++killed;
       std::printf("  killed  %-34s %s: %s\n", mutation.name,
                   scenario->name.c_str(), report.what.c_str());
+      if (traces) std::printf("%s\n", report.trace.c_str());
     } else {
       ++totals.surprises;
       std::printf("  ALIVE   %-34s%s\n", mutation.name,
@@ -178,7 +181,7 @@ int run(const Protocols& protocols, const Selection& selection, Page& page) {
                                       selection.traces, totals));
       any = true;
     }
-    if (any) run_mutations(protocol, totals, page);
+    if (any) run_mutations(protocol, selection.traces, totals, page);
   }
   std::printf("%llu executions in %.1f s; mutations killed: %d of %d; %s\n",
               static_cast<unsigned long long>(totals.executions),

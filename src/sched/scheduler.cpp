@@ -52,18 +52,14 @@ Scheduler::Scheduler(const Config& config)
 
 Scheduler::~Scheduler() {
   stop();
-  WEFT_CHECK(held() == 0,
+  std::size_t held = 0;
+  frames.for_each([&held](Fiber& fiber) {
+    if (fiber.word.state_now() != fiber::State::free) ++held;
+  });
+  WEFT_CHECK(held == 0,
              "%zu tasks outlive their runtime: join or destroy every Task "
              "before its Runtime",
-             held());
-}
-
-std::size_t Scheduler::held() noexcept {
-  std::size_t count = 0;
-  frames.for_each([&count](Fiber& fiber) {
-    if (fiber.word.state_now() != fiber::State::free) ++count;
-  });
-  return count;
+             held);
 }
 
 Status Scheduler::start() {

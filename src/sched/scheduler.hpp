@@ -115,8 +115,6 @@ class Scheduler {
   bool stopping() const noexcept {
     return stopping_.load(seq_cst);  // part of the idle scan
   }
-  // Owner only, with no fiber left: how many are still held by a Task.
-  [[nodiscard]] std::size_t held() noexcept;
   // Worker only: a fiber of this runtime has ended.
   void one_less() noexcept;
   // nullptr: the workers are threads.

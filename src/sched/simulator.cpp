@@ -94,13 +94,25 @@ Simulator::Record& Simulator::record_of(Fiber& fiber) noexcept {
   return record;
 }
 
+// Its frame is still this fiber's.
+bool Simulator::is_in_use(std::size_t index) const noexcept {
+  const Fiber* const fiber = records_[index].fiber;
+  return fiber != nullptr && number_of(*fiber) == index + 1;
+}
+
 Simulator::Waiting Simulator::waiting(std::size_t index) const noexcept {
   const Record& record = records_[index];
-  if (record.fiber == nullptr || number_of(*record.fiber) != index + 1 ||
+  if (!is_in_use(index) ||
       record.fiber->word.state_now() != fiber::State::parked) {
     return {nullptr, {}};
   }
   return {record.fiber, record.recheck};
+}
+
+std::size_t Simulator::held() const noexcept {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < records_.size(); ++i) count += is_in_use(i);
+  return count;
 }
 
 Candidate Simulator::describe(Fiber& fiber, bool stopped) const noexcept {

@@ -157,6 +157,8 @@ class Simulator {
   std::uint64_t steps() const noexcept { return steps_; }
   // In the order of the spawns since the last restart, from 1.
   [[nodiscard]] std::uint64_t number_of(const Fiber& fiber) const noexcept;
+  // With no fiber left: how many a Task still holds.
+  [[nodiscard]] std::size_t held() const noexcept;
   // Calls visit(candidate, recheck) for each fiber that waits.
   template <typename Visit>
   void for_each_waiting(Visit&& visit) noexcept {
@@ -201,6 +203,7 @@ class Simulator {
     Recheck recheck;
   };
   Waiting waiting(std::size_t index) const noexcept;
+  [[nodiscard]] bool is_in_use(std::size_t index) const noexcept;
   Candidate describe(Fiber& fiber, bool stopped) const noexcept;
 
   Scheduler& scheduler_;

@@ -119,7 +119,7 @@ void Explorer::check_end() {
     fail(Verdict::exception, "of unknown type");
   }
   const auto left = scheduler().live();
-  const auto held = scheduler().held();
+  const auto held = simulator().held();
   if (left == 0 && held == 0) return;
   fail(Verdict::leaked_fiber,
        left != 0
@@ -161,7 +161,7 @@ Trial Explorer::run(sim::Search& search, bool traced) {
   trial_.hash = simulator.order_hash();
   search.end();
   trial_.diverged = search.diverged();
-  if (scheduler().live() != 0 || scheduler().held() != 0) {
+  if (scheduler().live() != 0 || simulator.held() != 0) {
     abandon_world();
   } else {
     root.reset();
