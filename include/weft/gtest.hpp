@@ -18,7 +18,6 @@
 
 #include <functional>
 #include <optional>
-#include <source_location>
 #include <string>
 
 #include "weft/testing.hpp"
@@ -55,23 +54,21 @@ class GTestWatch final : public Watch {
 
 // As explore(); a failure is one of the current test, at the place of the call,
 // and says how to replay.
-inline ExploreResult explore_test(
-    ExploreOptions options, const std::function<void(Simulation&)>& body,
-    std::source_location where = std::source_location::current()) {
+inline ExploreResult explore_test(ExploreOptions options,
+                                  const std::function<void(Simulation&)>& body,
+                                  const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE()) {
   GTestWatch watch;
   options.watch = &watch;
   options.print = false;
   auto result = explore(options, body);
-  if (!result) {
-    ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line()))
-        << result.report;
-  }
+  if (!result) ADD_FAILURE_AT(file, line) << result.report;
   return result;
 }
-inline ExploreResult explore_test(
-    const std::function<void(Simulation&)>& body,
-    std::source_location where = std::source_location::current()) {
-  return explore_test(ExploreOptions{}, body, where);
+inline ExploreResult explore_test(const std::function<void(Simulation&)>& body,
+                                  const char* file = __builtin_FILE(),
+                                  int line = __builtin_LINE()) {
+  return explore_test(ExploreOptions{}, body, file, line);
 }
 
 }  // namespace weft::testing
