@@ -1,8 +1,6 @@
 // lifetimes.cpp: bugs of what is used too early, too late, twice or for ever.
 
-#include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 
 #include "corpus/corpus.hpp"
@@ -106,12 +104,12 @@ void double_join(Simulation& sim) {
 
 template <bool Fixed>
 void leaked_fiber(Simulation& sim) {
-  alignas(Nursery) std::byte place[sizeof(Nursery)];
-  auto* const background = new (place) Nursery(sim.runtime());
+  static auto* const forgotten = new std::vector<Nursery*>();
+  auto background = std::make_unique<Nursery>(sim.runtime());
   background->spawn([] { (void)this_fiber::sleep_for(1ms); });
   const auto patience = Fixed ? Deadline::never() : Deadline::after(1ms);
   // If it still runs, its nursery cannot go: nobody looks after both.
-  if (background->join(patience)) background->~Nursery();
+  if (!background->join(patience)) forgotten->push_back(background.release());
 }
 
 template <bool Fixed>
