@@ -73,4 +73,5 @@ def check(table):
 
 
 if __name__ == "__main__":
-    lint.main_of_library(check, __doc__, ["-C", "-f", "sysv"], "weft_tls_carrier")
+    lint.main_of_library(check, __doc__, ["-C", "-f", "sysv"],
+                         lambda table: "weft_tls_carrier" in globals_of(table))

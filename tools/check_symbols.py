@@ -28,4 +28,5 @@ def check(table):
 
 
 if __name__ == "__main__":
-    lint.main_of_library(check, __doc__, ["-P", "--extern-only"], "weft_switch_context ")
+    lint.main_of_library(check, __doc__, ["-P", "--extern-only"],
+                         lambda table: "weft_switch_context " in table)

@@ -37,17 +37,18 @@ def main(check, description):
     sys.exit(1 if found else 0)
 
 
-def main_of_library(check, description, nm_options, landmark):
+def main_of_library(check, description, nm_options, is_library):
     """Runs check over what nm says of the library named on the command line.
 
-    A table without the landmark is not that of the library: an error.
+    A table that is_library() does not know is an error: a check that cannot
+    read it would find nothing.
     """
     if len(sys.argv) != 2:
         print(description)
         sys.exit(2)
     table = subprocess.run(["nm", *nm_options, "--defined-only", sys.argv[1]],
                            capture_output=True, text=True, check=True).stdout
-    if landmark not in table:
+    if not is_library(table):
         print(f"{sys.argv[1]}: is not the library, or nm cannot read it")
         sys.exit(1)
     found = list(check(table))
