@@ -89,33 +89,61 @@ void Worker::note_heartbeats() noexcept {
   }
 }
 
-// A worker whose loop has not turned during the whole search sits in one
-// fiber: what waits for its turn there may run here.
+// Those whose loop has not turned during the whole search sit in one fiber.
 Fiber* Worker::take_over_stale() noexcept {
-  constexpr std::size_t kAtOnce = 8;
   for (const auto& other : scheduler_.workers) {
     if (other.get() == this || other->heartbeat() != seen_[other->index()]) {
       continue;
     }
-    if (Fiber* fiber = other->queues.inbox.take().item) {
-      counters.stolen.add();
-      return ready(fiber, nullptr);
-    }
-    Fiber* raided[kAtOnce];
-    auto count = other->queues.turns.raid(raided, kAtOnce);
-    for (std::size_t i = count; i-- > 0;) {
-      mark_hosts(*raided[i]);
-      raided[i]->word.yielded();
-      push_local(*raided[i]);
-    }
-    counters.stolen.add(count);
-    count = other->queues.recent.raid(raided, kAtOnce);
-    for (std::size_t i = count; i-- > 0;) push_local(*raided[i]);
-    counters.stolen.add(count);
-    notify_local();
-    if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
+    if (Fiber* fiber = take_over(*other)) return fiber;
   }
   return nullptr;
+}
+
+// In turn one other worker, if that has not turned for a while, in which nobody
+// was idle and came to help.
+Fiber* Worker::watch_other() noexcept {
+  constexpr std::int64_t kWhile = 1'000'000;  // ns, as an idle one sleeps
+  const auto& all = scheduler_.workers;
+  if (!scheduler_.config().steal || all.size() == 1) return nullptr;
+  do {
+    other_watched_ = other_watched_ + 1 < all.size() ? other_watched_ + 1 : 0;
+  } while (other_watched_ == index_);
+  Worker& other = *all[other_watched_];
+  Watch& watch = watches_[other_watched_];
+  const auto beat = other.heartbeat();
+  if (std::exchange(watch.beat, beat) != beat) {
+    watch.since = 0;  // reading the clock takes a while, too
+    return nullptr;
+  }
+  const auto now = time::now();
+  if (watch.since == 0) watch.since = now;
+  return now - watch.since >= kWhile ? take_over(other) : nullptr;
+}
+
+// What waits for its turn at a worker that seems to sit in one fiber runs here.
+Fiber* Worker::take_over(Worker& stuck) noexcept {
+  constexpr std::size_t kAtOnce = 8;
+  Fiber* taken = stuck.queues.inbox.take().item;
+  if (taken == nullptr) taken = stuck.queues.deque.steal().task;
+  if (taken != nullptr) {
+    counters.stolen.add();
+    return ready(taken, nullptr);
+  }
+  Fiber* raided[kAtOnce];
+  const auto turns = stuck.queues.turns.raid(raided, kAtOnce);
+  for (std::size_t i = turns; i-- > 0;) {
+    mark_hosts(*raided[i]);
+    raided[i]->word.yielded();
+    push_local(*raided[i]);
+  }
+  const auto recent = stuck.queues.recent.raid(raided, kAtOnce);
+  for (std::size_t i = recent; i-- > 0;) push_local(*raided[i]);
+  if (turns + recent == 0) return nullptr;
+  counters.stolen.add(turns + recent);
+  notify_local();
+  Fiber* const newest = pop_newest();
+  return newest != nullptr ? ready(newest, nullptr) : nullptr;
 }
 
 }  // namespace weft::sched

@@ -148,7 +148,7 @@ Fiber* Worker::look_fairly() noexcept {
         if (Fiber* turn = queues.turns.pop_front()) return turn;
         break;
       case 4:
-        fiber = watch_inbox();
+        if (Fiber* taken = watch_other()) return taken;
         break;
     }
     if (fiber != nullptr) return ready(fiber, nullptr);
@@ -200,20 +200,6 @@ unsigned Worker::watch_timers() noexcept {
   woken += poll_timers(*this, now);
   if (&other != this) woken += poll_timers(other, now);
   return woken;
-}
-
-// In turn the inbox of one other worker, if that has not turned since it was
-// watched last: it may sit in one fiber for long.
-Fiber* Worker::watch_inbox() noexcept {
-  const auto& all = scheduler_.workers;
-  if (!scheduler_.config().steal || all.size() == 1) return nullptr;
-  do {
-    inbox_watched_ = inbox_watched_ + 1 < all.size() ? inbox_watched_ + 1 : 0;
-  } while (inbox_watched_ == index_);
-  Worker& other = *all[inbox_watched_];
-  const auto beat = other.heartbeat();
-  if (std::exchange(watches_[inbox_watched_], beat) != beat) return nullptr;
-  return other.queues.inbox.take().item;
 }
 
 bool Worker::arm(time::TimerNode& timer, std::int64_t when) noexcept {

@@ -138,6 +138,12 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
  private:
   friend class Scheduler;
+  // Of another worker: its heartbeat, and since when it has been that.
+  struct Watch {
+    std::uint64_t beat = 0;
+    std::int64_t since = 0;
+  };
+
   enum class After : std::uint8_t {
     nothing,
     yielded,
@@ -161,12 +167,13 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* steal_from(Worker& victim) noexcept;
   Fiber* rest_after_crumbs() noexcept;
   Fiber* take_over_stale() noexcept;
+  Fiber* watch_other() noexcept;
+  Fiber* take_over(Worker& stuck) noexcept;
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
   unsigned watch_timers() noexcept;
   bool look_at_oldest() noexcept;
   Fiber* take_overdue() noexcept;
-  Fiber* watch_inbox() noexcept;
   void watch_own_deadline() noexcept;
   unsigned poll_timers(Worker& slot, std::int64_t now) noexcept;
   std::int64_t earliest_deadline() const noexcept;
@@ -257,12 +264,12 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   const void* thread_low_ = nullptr;  // for ASan, as is its size
   std::size_t thread_size_ = 0;
   Victims victims_;
-  std::int64_t stolen_at_ = 0;          // when the last steal ended
-  std::int64_t crumbs_ = 0;             // how many it brought
-  unsigned watched_ = 0;                // whose timers were watched last
-  unsigned inbox_watched_ = 0;          // whose inbox
-  std::vector<std::uint64_t> seen_;     // heartbeats when the search began
-  std::vector<std::uint64_t> watches_;  // and when last watched
+  std::int64_t stolen_at_ = 0;       // when the last steal ended
+  std::int64_t crumbs_ = 0;          // how many it brought
+  unsigned watched_ = 0;             // whose timers were watched last
+  unsigned other_watched_ = 0;       // whose queues
+  std::vector<std::uint64_t> seen_;  // heartbeats when the search began
+  std::vector<Watch> watches_;
   bool new_deadline_ = false;  // armed since somebody was told to watch it
   Atomic<std::uint64_t> heartbeat_{0};
   base::Thread thread_;

@@ -149,7 +149,8 @@ TEST_F(FairLookTest, ACancelledFiberThatTakesNoNoticeLetsOthersCome) {
 }
 
 // The other worker sits in one fiber: this one, which never leaves its stack,
-// watches its deadlines and its inbox.
+// watches its deadlines and its inbox. The sleeper may have been woken before
+// it was parked: then it lies among the turns there.
 TEST_F(FairLookTest, SleepsOfNoTimeWatchAWorkerThatSitsInOneFiber) {
   Runtime runtime = start(2);
   std::atomic<bool> sits{false};
@@ -178,6 +179,30 @@ TEST_F(FairLookTest, SleepsOfNoTimeWatchAWorkerThatSitsInOneFiber) {
     while (!all_came()) EXPECT_TRUE(this_fiber::sleep_for(0ns));
   }));
   outsider.join();
+}
+
+// As above, for what lies in the queues of the worker that sits: a child that
+// has yielded, and one that has not begun.
+TEST_F(FairLookTest, AWorkerThatIsNeverIdleTakesOverFromOneThatSits) {
+  Runtime runtime = start(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<bool> sits{false};
+    std::atomic<int> came{0};
+    EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+      nursery.spawn([&](Nursery& own) {
+        own.spawn([&] {
+          this_fiber::yield();
+          ++came;
+        });
+        this_fiber::yield();
+        sits = true;
+        own.spawn([&] { ++came; });
+        while (came != 2) std::this_thread::yield();
+      });
+      while (!sits) EXPECT_TRUE(this_fiber::sleep_for(0ns));
+      while (came != 2) EXPECT_TRUE(this_fiber::sleep_for(0ns));
+    }));
+  }
 }
 
 TEST_F(FairLookTest, SleepsOfNoTimeStarveNobody) {
