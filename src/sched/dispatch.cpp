@@ -134,9 +134,8 @@ void Worker::check_canary(const stack::Stack& stack) const noexcept {
 
 // Tests only: every wait must put up with it.
 inline bool Worker::wakes_for_nothing(const Fiber& parked) noexcept {
-  return base::stray_wake() ||
-         (simulator != nullptr &&
-          simulator->injects(testing::Fault::spurious_wake, parked));
+  if (simulator == nullptr) return base::stray_wake();
+  return simulator->injects(testing::Fault::spurious_wake, parked);
 }
 
 void Worker::arrive_otherwise() noexcept {

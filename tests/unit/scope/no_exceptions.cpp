@@ -3,6 +3,7 @@
 // It names every part of the interface that is a template, so that all of it is
 // compiled that way. The library itself has exceptions.
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,9 +56,12 @@ weft::Status body(weft::Nursery& nursery) {
   weft::SpinLock lock;
   lock.lock();
   lock.unlock();
-  auto sleeper =
-      nursery.spawn([] { return weft::this_fiber::sleep_for(1h).has_value(); });
-  weft::this_fiber::yield();
+  std::atomic<bool> began{false};  // cancelled before that it has no result
+  auto sleeper = nursery.spawn([&began] {
+    began = true;
+    return weft::this_fiber::sleep_for(1h).has_value();
+  });
+  while (!began) weft::this_fiber::yield();
   expect(!sleeper.join(weft::Deadline::after(1us)), "deadline");
   sleeper.cancel();
   expect(!sleeper.join().value_or(true), "cancel");
