@@ -90,7 +90,7 @@ class WaitList {
   std::size_t wake_all(WakeReason reason = WakeReason::signal) noexcept;
 
  private:
-  alignas(void*) std::byte list_[16];
+  alignas(void*) std::byte list_[8];
 };
 
 template <typename W>

@@ -18,5 +18,13 @@
 #include "weft/fiber.hpp"
 #include "weft/task.hpp"
 #include "weft/nursery.hpp"
+#include "weft/future.hpp"
+#include "weft/mutex.hpp"
+#include "weft/condition.hpp"
+#include "weft/semaphore.hpp"
+#include "weft/latch.hpp"
+#include "weft/sequencer.hpp"
+#include "weft/event.hpp"
+#include "weft/futex.hpp"
 #include "weft/wait.hpp"
 // clang-format on

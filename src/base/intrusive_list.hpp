@@ -14,31 +14,46 @@ struct ListHook {
   Plain<ListHook*> next = nullptr;
 };
 
-// T derives from ListHook.
+// T derives from ListHook. One pointer, nullptr if empty: the members are a
+// ring, so that the last one is before the first.
 template <typename T>
 class IntrusiveList {
  public:
-  IntrusiveList() noexcept { ends_.previous = ends_.next = &ends_; }
+  constexpr IntrusiveList() noexcept = default;
   IntrusiveList(const IntrusiveList&) = delete;
   IntrusiveList& operator=(const IntrusiveList&) = delete;
 
-  bool empty() const noexcept { return ends_.next == &ends_; }
-  T* front() noexcept {
-    ListHook* const first = ends_.next;
-    return first == &ends_ ? nullptr : static_cast<T*>(first);
-  }
+  bool empty() const noexcept { return first_ == nullptr; }
+  T* front() noexcept { return static_cast<T*>(first()); }
   T* back() noexcept {
-    ListHook* const last = ends_.previous;
-    return last == &ends_ ? nullptr : static_cast<T*>(last);
+    return empty() ? nullptr : static_cast<T*>(last_of(*first()));
   }
 
-  void push_back(T& member) noexcept { link(member, *ends_.previous, ends_); }
-  void push_front(T& member) noexcept { link(member, ends_, *ends_.next); }
+  void push_back(T& member) noexcept {
+    ListHook* const first_now = first();
+    ListHook& hook = member;
+    if (first_now == nullptr) {
+      hook.previous = hook.next = &hook;
+      first_ = &hook;
+      return;
+    }
+    ListHook* const last = last_of(*first_now);
+    hook.previous = last;
+    hook.next = first_now;
+    last->next = &hook;
+    first_now->previous = &hook;
+  }
+  void push_front(T& member) noexcept {
+    push_back(member);  // a ring: behind the last is before the first
+    first_ = &member;
+  }
 
   void remove(T& member) noexcept {
     ListHook& hook = member;
-    hook.previous->next = hook.next;
-    hook.next->previous = hook.previous;
+    ListHook* const after = hook.next;
+    hook.previous->next = after;
+    after->previous = hook.previous;
+    if (first() == &hook) first_ = after == &hook ? nullptr : after;
     hook.previous = hook.next = nullptr;
   }
 
@@ -53,14 +68,10 @@ class IntrusiveList {
   }
 
  private:
-  static void link(ListHook& hook, ListHook& before, ListHook& after) noexcept {
-    hook.previous = &before;
-    hook.next = &after;
-    before.next = &hook;
-    after.previous = &hook;
-  }
+  ListHook* first() const noexcept { return first_; }
+  static ListHook* last_of(ListHook& first) noexcept { return first.previous; }
 
-  ListHook ends_;
+  Plain<ListHook*> first_ = nullptr;
 };
 
 }  // namespace weft::base

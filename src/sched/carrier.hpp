@@ -29,8 +29,26 @@ struct HeldLock {
   const void* site;  // return address of lock()
 };
 
+// The fiber running here, or the thread's proxy. Its thread reads and writes;
+// to others it is a hint.
+class Current {
+ public:
+  Current& operator=(Fiber* fiber) noexcept {
+    fiber_.store(fiber, relaxed);  // one writer
+    return *this;
+  }
+  // NOLINTNEXTLINE(google-explicit-constructor): as a pointer
+  operator Fiber*() const noexcept {
+    return fiber_.load(relaxed);  // one writer, or a hint
+  }
+  Fiber* operator->() const noexcept { return *this; }
+
+ private:
+  Tally<Fiber*> fiber_{nullptr};
+};
+
 struct Carrier {
-  Fiber* current = nullptr;  // the fiber running here, or the thread's proxy
+  Current current;
   Worker* worker = nullptr;  // nullptr on a plain thread
   Simulator* simulator = nullptr;  // if this thread is one, or its worker
   std::uint32_t lock_depth = 0;

@@ -70,7 +70,8 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
                                                : fresh.word.start(id());
   fresh.skip_body = started == fiber::Started::run_cancelled;
   if (stack == nullptr) [[unlikely]] {
-    Fiber* const before = std::exchange(current, &fresh);  // for destructors
+    Fiber* const before = current;
+    current = &fresh;  // for destructors
     no_stack = true;  // they run on one that is not theirs: they may not wait
     ++lock_depth;
     fresh.body->drop_closure(fresh.storage.bytes);

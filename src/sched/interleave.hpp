@@ -19,7 +19,9 @@ enum class Op : std::uint8_t {
   yield,
   checkpoint,
   sleep,
-  lock,      // a SpinLock
+  lock,      // a SpinLock, or what is held over waits
+  unlock,    // the latter
+  signal,    // those who wait on an object
   wait,      // on a waitable
   park,      // while a flag has a value
   unpark,    // a fiber

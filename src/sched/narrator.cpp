@@ -18,6 +18,8 @@ constexpr Words kWords[] = {
     {"comes to a checkpoint", "a checkpoint", Words::nothing},
     {"sleeps", "sleeping", Words::nothing},
     {"locks", "locking", Words::thing},
+    {"unlocks", "unlocking", Words::thing},
+    {"signals", "signalling", Words::thing},
     {"waits on", "waiting on", Words::thing},
     {"parks on", "parking on", Words::thing},
     {"unparks", "unparking", Words::other},

@@ -19,7 +19,7 @@ namespace {
 
 using fiber::WaitNode;
 using List = base::IntrusiveList<WaitNode>;
-static_assert(sizeof(WaitNode) == 48 && sizeof(List) == 16);
+static_assert(sizeof(WaitNode) == 48 && sizeof(List) == 8);
 
 WaitNode& node_in(std::byte* place) noexcept {
   return *std::launder(reinterpret_cast<WaitNode*>(place));

@@ -1,0 +1,49 @@
+// future_core.hpp: a result without a value: set once, waited for by one.
+#pragma once
+
+#include <span>
+
+#include "sync/future_word.hpp"
+#include "wait/wait.hpp"
+#include <weft/result.hpp>
+#include <weft/time.hpp>
+
+namespace weft::sync {
+
+// As AnyFuture::Callback.
+struct Callback {
+  void (*run)(Callback&) noexcept;
+};
+
+class FutureCore {
+ public:
+  constexpr FutureCore() noexcept = default;
+  FutureCore(const FutureCore&) = delete;
+  FutureCore& operator=(const FutureCore&) = delete;
+
+  // The setter, once; its last touch. error: Errc{}, none.
+  void set(Error error) noexcept;
+  bool is_set() const noexcept { return word_.is_set(); }
+  // Once it is set.
+  Status result() const noexcept { return error_; }
+
+  // Any fiber or thread, one at a time. Errors: cancelled, timed_out, exhausted
+  // (memory): it is not set. Ok: it is.
+  Status wait(Deadline deadline) noexcept;
+  // False: it is set already.
+  bool subscribe(Callback& callback) noexcept;
+  void reset() noexcept;
+  void check_unused() const noexcept;
+
+  // The first that is set; else waits for one of them. At most kAny.
+  static Result<std::size_t> wait_any(std::span<FutureCore* const> futures,
+                                      std::span<WaitNode> nodes,
+                                      Deadline deadline) noexcept;
+
+ private:
+  struct Several;
+  FutureWord word_;
+  Error error_{Errc{}};  // written before it is set
+};
+
+}  // namespace weft::sync

@@ -1,0 +1,201 @@
+// mutex.cpp: the public face of the locks.
+
+#include <weft/mutex.hpp>
+
+#include "base/check.hpp"
+#include "sched/interleave.hpp"
+#include "sync/core_in.hpp"
+#include "sync/future_access.hpp"
+#include "sync/line_cores.hpp"
+#include "sync/mutex_core.hpp"
+#include <weft/condition.hpp>
+
+namespace weft {
+
+using fiber::Fiber;
+using sched::Op;
+using sync::core_in;
+using sync::FairCore;
+using sync::FairPlace;
+using sync::MutexCore;
+using sync::SharedCore;
+
+namespace {
+
+constexpr const char* kTwice =
+    "a lock is locked by the fiber or thread that holds it";
+constexpr const char* kNotHeld =
+    "a lock is unlocked by a fiber or thread that does not hold it";
+
+// Before a lock that may wait; the fiber that asks.
+Fiber& about_to_lock(const void* lock) noexcept {
+  auto& here = sched::carrier();
+  sched::check_may_park(here);
+  sched::interleave(here, Op::lock, lock);
+  return *sched::carrier().current;
+}
+// Before one that does not.
+Fiber& about_to(Op op, const void* lock) noexcept {
+  sched::interleave(op, lock);
+  return *sched::carrier().current;
+}
+
+// For ever if need be: what an error would say, nobody would hear. Without a
+// deadline there is nothing to run out of.
+void check_locked(Status end) noexcept {
+  WEFT_CHECK(end.error() != Errc::invalid, "%s", kTwice);
+  WEFT_ASSERT(end.has_value(), "a shielded wait without a deadline");
+}
+
+// lock(), acquire(): the same, but for the cancel point.
+template <typename Lock, typename Core>
+Result<std::unique_lock<Lock>> acquire_core(Lock& lock, Core& core,
+                                            Deadline deadline) {
+  Fiber& self = about_to_lock(&lock);
+  if (self.word.cancelled()) {
+    return waiting::refuse_cancelled(self).error();
+  }
+  if (!core.try_lock(self)) {
+    const auto end = core.wait(self, /*shield=*/false, deadline);
+    WEFT_CHECK(end.error() != Errc::invalid, "%s", kTwice);
+    if (!end) return end.error();
+  }
+  return std::unique_lock<Lock>(lock, std::adopt_lock);
+}
+
+}  // namespace
+
+Mutex::~Mutex() {
+  WEFT_CHECK(core_in<MutexCore>(core_).unused(),
+             "a Mutex is destroyed while it is held or awaited");
+}
+
+void Mutex::lock() {
+  auto& core = core_in<MutexCore>(core_);
+  Fiber& self = about_to_lock(this);
+  if (core.try_lock(self)) [[likely]]
+    return;
+  check_locked(core.wait(self, /*shield=*/true, Deadline::never()));
+}
+
+bool Mutex::try_lock() noexcept {
+  return core_in<MutexCore>(core_).try_lock(about_to(Op::lock, this));
+}
+
+void Mutex::unlock() noexcept {
+  WEFT_CHECK(core_in<MutexCore>(core_).unlock(about_to(Op::unlock, this)), "%s",
+             kNotHeld);
+}
+
+Result<std::unique_lock<Mutex>> Mutex::acquire(Deadline deadline) {
+  return acquire_core(*this, core_in<MutexCore>(core_), deadline);
+}
+
+FairMutex::~FairMutex() {
+  WEFT_CHECK(core_in<FairCore>(core_).owner == nullptr,
+             "a FairMutex is destroyed while it is held or awaited");
+}
+
+void FairMutex::lock() {
+  auto& core = core_in<FairCore>(core_);
+  Fiber& self = about_to_lock(this);
+  if (core.try_lock(self)) return;
+  check_locked(core.wait(self, /*shield=*/true, Deadline::never()));
+}
+
+bool FairMutex::try_lock() noexcept {
+  return core_in<FairCore>(core_).try_lock(about_to(Op::lock, this));
+}
+
+void FairMutex::unlock() noexcept {
+  WEFT_CHECK(core_in<FairCore>(core_).unlock(about_to(Op::unlock, this)), "%s",
+             kNotHeld);
+}
+
+Result<std::unique_lock<FairMutex>> FairMutex::acquire(Deadline deadline) {
+  return acquire_core(*this, core_in<FairCore>(core_), deadline);
+}
+
+void FairMutex::lock(Future& turn) noexcept {
+  Fiber& self = about_to(Op::lock, this);
+  auto& place = core_in<FairPlace>(turn.place_);
+  WEFT_CHECK(place.gone() && !turn.is_set(),
+             "a turn is used again before it was reset");
+  if (core_in<FairCore>(core_).enter(self, place)) turn.set();
+}
+
+FairMutex::Future::Future() noexcept {
+  sync::make_core<FairPlace>(place_, detail::FutureAccess::core(*this));
+}
+
+FairMutex::Future::~Future() {
+  WEFT_CHECK(core_in<FairPlace>(place_).gone(),
+             "a turn is destroyed while it is in line: cancel() it");
+}
+
+void FairMutex::Future::cancel() noexcept {
+  sched::interleave(Op::signal, this);
+  auto& place = core_in<FairPlace>(place_);
+  if (place.line == nullptr) return;
+  if (place.line->leave(place)) return set(Errc::cancelled);
+  auto& turn = detail::FutureAccess::core(*this);
+  while (!turn.is_set()) pause();  // who gave it the lock is about to set it
+}
+
+SharedMutex::~SharedMutex() {
+  const auto& core = core_in<SharedCore>(core_);
+  WEFT_CHECK(core.writer == nullptr && core.readers == 0,
+             "a SharedMutex is destroyed while it is held or awaited");
+}
+
+void SharedMutex::lock() {
+  auto& core = core_in<SharedCore>(core_);
+  Fiber& self = about_to_lock(this);
+  if (core.try_lock(self)) return;
+  check_locked(core.wait(self, /*shield=*/true, Deadline::never()));
+}
+
+bool SharedMutex::try_lock() noexcept {
+  return core_in<SharedCore>(core_).try_lock(about_to(Op::lock, this));
+}
+
+void SharedMutex::unlock() noexcept {
+  WEFT_CHECK(core_in<SharedCore>(core_).unlock(about_to(Op::unlock, this)),
+             "%s", kNotHeld);
+}
+
+Result<std::unique_lock<SharedMutex>> SharedMutex::acquire(Deadline deadline) {
+  return acquire_core(*this, core_in<SharedCore>(core_), deadline);
+}
+
+void SharedMutex::lock_shared() {
+  auto& core = core_in<SharedCore>(core_);
+  Fiber& self = about_to_lock(this);
+  if (core.try_lock_shared()) return;
+  check_locked(core.wait_shared(self, /*shield=*/true, Deadline::never()));
+}
+
+bool SharedMutex::try_lock_shared() noexcept {
+  (void)about_to(Op::lock, this);
+  return core_in<SharedCore>(core_).try_lock_shared();
+}
+
+void SharedMutex::unlock_shared() noexcept {
+  (void)about_to(Op::unlock, this);
+  WEFT_CHECK(core_in<SharedCore>(core_).unlock_shared(), "%s", kNotHeld);
+}
+
+Result<std::shared_lock<SharedMutex>> SharedMutex::acquire_shared(
+    Deadline deadline) {
+  auto& core = core_in<SharedCore>(core_);
+  Fiber& self = about_to_lock(this);
+  if (self.word.cancelled()) return waiting::refuse_cancelled(self).error();
+  if (!core.try_lock_shared()) {
+    const auto end = core.wait_shared(self, /*shield=*/false, deadline);
+    WEFT_CHECK(end.error() != Errc::invalid, "%s", kTwice);
+    if (!end) return end.error();
+  }
+  return std::shared_lock<SharedMutex>(*this, std::adopt_lock);
+}
+
+}  // namespace weft

@@ -1,0 +1,161 @@
+#include "sync/mutex_core.hpp"
+
+#include "sched/scheduler.hpp"
+#include "sched/worker.hpp"
+#include "time/clock.hpp"
+
+namespace weft::sync {
+
+namespace {
+
+#if defined(WEFT_MODEL)
+constexpr int kSpins = 1;  // enough to see both answers
+#else
+constexpr int kSpins = 16;
+#endif
+constexpr std::int64_t kPatience = 1'000'000;  // ns until a waiter insists
+
+// Does this fiber run on another worker of this runtime right now? A thread
+// knows of no worker, and takes it for granted; so does a simulation, where
+// whoever comes first may get in first.
+bool runs_elsewhere(const Fiber* owner) noexcept {
+  const auto* const here = sched::worker_or_null();
+  if (here == nullptr || here->simulator != nullptr) return true;
+  for (const auto& other : here->scheduler().workers) {
+    if (other.get() != here && other->current == owner) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// A try to lock, under the mutex's own lock.
+struct MutexCore::Attempt {
+  MutexCore& mutex;
+  Fiber& self;
+  std::int64_t since = 0;  // when it was told for the first time
+  base::SpinLock& lock = mutex.lock_;
+  WaitQueue& queue = mutex.queue_;
+
+  Entered enter(WaitNode& node, bool again) noexcept {
+    auto& word = mutex.word_;
+    const auto told = again ? kTold : 0;  // M3: by me
+    for (auto w = word.load(relaxed);;) {  // the exchange decides
+      const auto flags = w & kFlags & ~told;
+      if (owner_of(w) == &self) return Entered::closed;  // by itself
+      if (owner_of(w) == nullptr) {
+        // [lock]
+        if (word.compare_exchange_weak(w, owned_by(self) | flags, acquire,
+                                       relaxed)) {
+          return Entered::done;
+        }
+        continue;
+      }
+      const auto waiting = owned_by(*owner_of(w)) | flags | kWaiters;  // M2
+      // The lock orders it: the owner's unlock comes here, too.
+      if (w == waiting ||
+          word.compare_exchange_weak(w, waiting, relaxed, relaxed)) {
+        node.slot = insists(owner_of(w), again) ? this : nullptr;
+        again ? queue.push_front(node) : queue.push_back(node);
+        return Entered::linked;
+      }
+    }
+  }
+
+  void leave(bool told, Woken& woken) noexcept {
+    if (!told) return;
+    auto& word = mutex.word_;
+    for (auto w = word.load(relaxed);;) {  // the exchange decides
+      const bool tells = owner_of(w) == nullptr && !queue.empty();
+      const auto next = tells ? w : w & ~kTold;
+      // Free: that I could have it goes to whom I tell. [lock]
+      if (word.compare_exchange_weak(w, next, acq_rel, relaxed)) {
+        if (tells && !queue.wake_one(Reason::signal, woken)) {
+          word.fetch_and(~kTold, relaxed);  // M3: nobody was told
+        }
+        return;
+      }
+    }
+  }
+
+  bool insists(const Fiber* owner, bool again) noexcept {
+    if (!runs_elsewhere(owner)) return true;
+    if (!again) return false;
+    const auto now = time::now();
+    if (since == 0) since = now;
+    return now - since >= kPatience;
+  }
+
+  static bool is_ready(void* it) noexcept {
+    return static_cast<const Attempt*>(it)->mutex.owner() == nullptr;
+  }
+};
+
+bool MutexCore::try_lock_again(Fiber& self, std::uintptr_t w) noexcept {
+  while (owner_of(w) == nullptr) {
+    // [lock]
+    if (word_.compare_exchange_weak(w, owned_by(self) | w, acquire, relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// As long as the owner runs and nobody waits it may be free in an instant.
+bool MutexCore::spin(Fiber& self) noexcept {
+  for (int i = 0; i < kSpins; ++i) {
+    const auto w = word_.load(relaxed);  // the exchange decides
+    if (owner_of(w) == nullptr) {
+      if (try_lock_again(self, w)) return true;
+    } else if ((w & kWaiters) != 0 || !runs_elsewhere(owner_of(w))) {
+      return false;
+    }
+    pause();
+  }
+  return false;
+}
+
+Status MutexCore::wait(Fiber& self, bool shield, Deadline deadline) noexcept {
+  if (sched::carrier().simulator == nullptr && spin(self)) return {};
+  Attempt attempt{*this, self};
+  const auto end = wait_at(attempt, this, shield, deadline);
+  return end.error() == Errc::closed ? Errc::invalid : end;
+}
+
+bool MutexCore::unlock_slow(Fiber& self, std::uintptr_t w) noexcept {
+  if (owner_of(w) != &self) return false;
+  // M3: one is on his way.
+  while ((w & kTold) != 0) {
+    if (word_.compare_exchange_weak(w, w & kFlags, release, relaxed)) {  // [lock]
+      return true;
+    }
+  }
+  Woken woken;
+  lock_.lock();
+  const WaitNode* const first = queue_.front();
+  if (first == nullptr || first->slot == nullptr) {
+    tell_next(woken);
+  } else {
+    give_to_next(woken);
+  }
+  lock_.unlock();
+  return true;
+}
+
+void MutexCore::tell_next(Woken& woken) noexcept {
+  const auto told = queue_.wake_one(Reason::signal, woken) ? kTold : 0;  // M3
+  const auto waiters = queue_.empty() ? 0 : kWaiters;                    // M2
+  word_.store(told | waiters, release);  // [lock]
+}
+
+// The heir may run as soon as he is settled: he finds himself the owner (M1).
+void MutexCore::give_to_next(Woken& woken) noexcept {
+  while (WaitNode* const heir = queue_.pop_front()) {
+    const auto waiters = queue_.empty() ? 0 : kWaiters;           // M2
+    word_.store(owned_by(*heir->fiber) | waiters, release);       // [lock]
+    if (WaitQueue::settle(*heir, Reason::data, woken)) return;
+  }
+  word_.store(0, release);  // [lock]
+}
+
+}  // namespace weft::sync

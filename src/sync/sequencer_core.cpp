@@ -1,0 +1,180 @@
+#include "sync/sequencer_core.hpp"
+
+#include "base/check.hpp"
+
+namespace weft::sync {
+
+// Waits that are done, reached ones as they came, linked by `link`.
+struct SequencerCore::Done {
+  SequencerWait* first = nullptr;
+  SequencerWait* last = nullptr;
+  SequencerWait* first_cancelled = nullptr;
+
+  void reached(SequencerWait& wait) noexcept {
+    wait.link = nullptr;
+    if (last != nullptr) {
+      last->link = &wait;
+    } else {
+      first = &wait;
+    }
+    last = &wait;
+  }
+  void cancelled(SequencerWait& wait) noexcept {
+    wait.link = first_cancelled;
+    first_cancelled = &wait;
+  }
+  // X2. Each may be gone once it is set.
+  void set_all() const noexcept {
+    set(first, Errc{});
+    set(first_cancelled, Errc::cancelled);
+  }
+  static void set(SequencerWait* wait, Error error) noexcept {
+    while (wait != nullptr) {
+      SequencerWait* const rest = wait->link;
+      wait->future.set(error);
+      wait = rest;
+    }
+  }
+};
+
+void SequencerCore::increment() noexcept {
+  counter_.fetch_add(1, seq_cst);  // [count]
+  combine();
+}
+
+void SequencerCore::advance(std::uint64_t value) noexcept {
+  auto now = counter_.load(relaxed);  // the exchange decides
+  do {
+    if (now >= value) return;
+    // [count]
+  } while (!counter_.compare_exchange_weak(now, value, seq_cst, relaxed));
+  combine();
+}
+
+void SequencerCore::wait(std::uint64_t token, SequencerWait& wait) noexcept {
+  WEFT_CHECK(wait.is_idle() && !wait.future.is_set(),
+             "a sequencer's future is used again before it was reset");
+  wait.sequencer = this;
+  if (value() >= token) {
+    wait.state.store(State::done, relaxed);  // nobody knows it
+    wait.future.set(Errc{});
+    return;
+  }
+  wait.token = token;
+  wait.state.store(State::requested, relaxed);  // published with the request
+  auto* newest = requests_.load(relaxed);       // the exchange decides
+  do {
+    wait.link = newest;
+    // [request] [count]
+  } while (
+      !requests_.compare_exchange_weak(newest, &wait, seq_cst, relaxed));
+  if (counter_.load(seq_cst) >= token) combine();  // [count]
+}
+
+Status SequencerCore::wait(std::uint64_t token, Deadline deadline) noexcept {
+  FutureCore reached;
+  SequencerWait mine(reached);
+  wait(token, mine);
+  const auto end = reached.wait(deadline);
+  if (end) return reached.result();
+  mine.cancel();
+  return reached.result() ? Status() : end;  // reached is reached
+}
+
+void SequencerWait::cancel() noexcept {
+  auto now = state.load(acquire);
+  for (;;) {
+    if (now != State::requested && now != State::in_heap) break;
+    const bool known = now == State::in_heap;
+    const auto next = known ? State::giving_up : State::cancelled;
+    if (!state.compare_exchange_weak(now, next, acq_rel, acquire)) continue;
+    SequencerCore& its = *sequencer;
+    if (known) {
+      auto* newest = its.cancels_.load(relaxed);  // the exchange decides
+      do {
+        cancel_link = newest;
+        // [cancel] [count]
+      } while (!its.cancels_.compare_exchange_weak(newest, this, seq_cst,
+                                                   relaxed));
+    }
+    its.combine();
+    break;
+  }
+  // Done, by another combiner: it sets this as soon as it has left.
+  for (int round = 0; now != State::idle && !future.is_set(); ++round) {
+    round < 64 ? pause() : yield_cpu();
+  }
+}
+
+// True: this thread combines. Else somebody does, and will look again.
+bool SequencerCore::enter() noexcept {
+  auto now = Combiner::free;
+  for (;;) {
+    const auto next = now == Combiner::free ? Combiner::busy : Combiner::pending;
+    // Also from pending to pending: a look that came later than mine must see
+    // my count. [count] [combine]
+    if (combiner_.compare_exchange_weak(now, next, seq_cst, seq_cst)) {
+      return now == Combiner::free;
+    }
+  }
+}
+
+// False: something came meanwhile, once more.
+bool SequencerCore::leave() noexcept {
+  auto now = Combiner::busy;
+  // [combine] [count]
+  if (combiner_.compare_exchange_strong(now, Combiner::free, seq_cst,
+                                        seq_cst)) {
+    return true;
+  }
+  combiner_.store(Combiner::busy, seq_cst);  // [count]
+  return false;
+}
+
+void SequencerCore::combine() noexcept {
+  if (!enter()) return;
+  Done done;
+  do {
+    pass(done);
+  } while (!leave());
+  done.set_all();  // X2
+}
+
+void SequencerCore::pass(Done& done) noexcept {
+  auto* cancelled = cancels_.exchange(nullptr, seq_cst);  // [cancel]
+  while (cancelled != nullptr) {
+    SequencerWait& wait = *cancelled;
+    cancelled = wait.cancel_link;
+    if (wait.in_heap) heap_.remove(wait);
+    wait.in_heap = false;
+    wait.state.store(State::done, relaxed);  // X3
+    done.cancelled(wait);
+  }
+  auto* requested = requests_.exchange(nullptr, seq_cst);  // [request]
+  while (requested != nullptr) {
+    SequencerWait& wait = *requested;
+    requested = wait.link;
+    auto now = State::requested;
+    if (wait.state.compare_exchange_strong(now, State::in_heap, acq_rel,
+                                           acquire)) {
+      wait.in_heap = true;
+      heap_.insert(wait);
+    } else {
+      wait.state.store(State::done, relaxed);  // cancelled
+      done.cancelled(wait);
+    }
+  }
+  const auto reached = counter_.load(seq_cst);  // [count]
+  while (SequencerWait* const wait = heap_.smallest()) {
+    if (wait->token > reached) break;
+    heap_.remove(*wait);
+    wait->in_heap = false;
+    auto now = State::in_heap;
+    if (wait->state.compare_exchange_strong(now, State::done, acq_rel,
+                                            acquire)) {
+      done.reached(*wait);
+    }  // else giving up: X3
+  }
+}
+
+}  // namespace weft::sync
