@@ -19,7 +19,7 @@ namespace weft {
 class Latch {  // std::latch
  public:
   explicit Latch(std::ptrdiff_t count) noexcept;  // misuse: below zero
-  ~Latch();  // misuse while somebody waits
+  ~Latch();                                       // misuse while somebody waits
   Latch(const Latch&) = delete;
   Latch& operator=(const Latch&) = delete;
 

@@ -157,8 +157,7 @@ class KeyedMutex {
    private:
     friend class KeyedMutex;
     using Place = typename std::unordered_map<Key, Entry, Hash>::pointer;
-    Guard(Shard& shard, Place entry) noexcept
-        : shard_(&shard), entry_(entry) {}
+    Guard(Shard& shard, Place entry) noexcept : shard_(&shard), entry_(entry) {}
     Shard* shard_;
     Place entry_;
   };

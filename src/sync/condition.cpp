@@ -1,9 +1,8 @@
-#include <weft/condition.hpp>
-
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sync/core_in.hpp"
 #include "sync/line_cores.hpp"
+#include <weft/condition.hpp>
 
 namespace weft {
 

@@ -75,7 +75,8 @@ class FutexCore {
       queue.push_back(node);
       return Entered::linked;
     }
-    void leave(bool /*told*/, Woken& /*woken*/) noexcept {}  // a post tells them all
+    void leave(bool /*told*/, Woken& /*woken*/) noexcept {
+    }  // a post tells them all
     static bool is_ready(void* it) noexcept {
       const auto& self = *static_cast<const Attempt*>(it);
       return self.futex.value() >= self.token;

@@ -1,17 +1,16 @@
 // future.cpp: the public face of futures, futexes and sequencers.
 
-#include <weft/future.hpp>
-
 #include <algorithm>
 #include <memory>
 
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sync/core_in.hpp"
-#include "sync/future_access.hpp"
 #include "sync/futex_core.hpp"
+#include "sync/future_access.hpp"
 #include "sync/sequencer_core.hpp"
 #include <weft/futex.hpp>
+#include <weft/future.hpp>
 #include <weft/sequencer.hpp>
 
 namespace weft {

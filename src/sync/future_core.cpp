@@ -90,8 +90,9 @@ Result<std::size_t> FutureCore::wait_any(std::span<FutureCore* const> futures,
 bool FutureCore::subscribe(Callback& callback) noexcept {
   sched::interleave(sched::Op::wait, this);
   const auto how = word_.subscribe(&callback);
-  WEFT_CHECK(how != FutureWord::Entered::taken,
-             "a callback for a future that somebody waits for, or that has one");
+  WEFT_CHECK(
+      how != FutureWord::Entered::taken,
+      "a callback for a future that somebody waits for, or that has one");
   return how == FutureWord::Entered::waiting;
 }
 

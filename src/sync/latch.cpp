@@ -1,11 +1,10 @@
 // latch.cpp: the public face of what counts.
 
-#include <weft/latch.hpp>
-
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sync/core_in.hpp"
 #include "sync/line_cores.hpp"
+#include <weft/latch.hpp>
 #include <weft/semaphore.hpp>
 
 namespace weft {

@@ -1,7 +1,5 @@
 // mutex.cpp: the public face of the locks.
 
-#include <weft/mutex.hpp>
-
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sync/core_in.hpp"
@@ -9,6 +7,7 @@
 #include "sync/line_cores.hpp"
 #include "sync/mutex_core.hpp"
 #include <weft/condition.hpp>
+#include <weft/mutex.hpp>
 
 namespace weft {
 

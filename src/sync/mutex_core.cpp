@@ -39,7 +39,7 @@ struct MutexCore::Attempt {
 
   Entered enter(WaitNode& node, bool again) noexcept {
     auto& word = mutex.word_;
-    const auto told = again ? kTold : 0;  // M3: by me
+    const auto told = again ? kTold : 0;   // M3: by me
     for (auto w = word.load(relaxed);;) {  // the exchange decides
       const auto flags = w & kFlags & ~told;
       if (owner_of(w) == &self) return Entered::closed;  // by itself
@@ -126,7 +126,8 @@ bool MutexCore::unlock_slow(Fiber& self, std::uintptr_t w) noexcept {
   if (owner_of(w) != &self) return false;
   // M3: one is on his way.
   while ((w & kTold) != 0) {
-    if (word_.compare_exchange_weak(w, w & kFlags, release, relaxed)) {  // [lock]
+    if (word_.compare_exchange_weak(w, w & kFlags, release,
+                                    relaxed)) {  // [lock]
       return true;
     }
   }
@@ -151,8 +152,8 @@ void MutexCore::tell_next(Woken& woken) noexcept {
 // The heir may run as soon as he is settled: he finds himself the owner (M1).
 void MutexCore::give_to_next(Woken& woken) noexcept {
   while (WaitNode* const heir = queue_.pop_front()) {
-    const auto waiters = queue_.empty() ? 0 : kWaiters;           // M2
-    word_.store(owned_by(*heir->fiber) | waiters, release);       // [lock]
+    const auto waiters = queue_.empty() ? 0 : kWaiters;      // M2
+    word_.store(owned_by(*heir->fiber) | waiters, release);  // [lock]
     if (WaitQueue::settle(*heir, Reason::data, woken)) return;
   }
   word_.store(0, release);  // [lock]

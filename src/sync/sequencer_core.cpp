@@ -66,8 +66,7 @@ void SequencerCore::wait(std::uint64_t token, SequencerWait& wait) noexcept {
   do {
     wait.link = newest;
     // [request] [count]
-  } while (
-      !requests_.compare_exchange_weak(newest, &wait, seq_cst, relaxed));
+  } while (!requests_.compare_exchange_weak(newest, &wait, seq_cst, relaxed));
   if (counter_.load(seq_cst) >= token) combine();  // [count]
 }
 
@@ -86,16 +85,16 @@ void SequencerWait::cancel() noexcept {
   for (;;) {
     if (now != State::requested && now != State::in_heap) break;
     const bool known = now == State::in_heap;
-    const auto next = known ? State::giving_up : State::cancelled;
-    if (!state.compare_exchange_weak(now, next, acq_rel, acquire)) continue;
+    const auto then = known ? State::giving_up : State::cancelled;
+    if (!state.compare_exchange_weak(now, then, acq_rel, acquire)) continue;
     SequencerCore& its = *sequencer;
     if (known) {
       auto* newest = its.cancels_.load(relaxed);  // the exchange decides
       do {
         cancel_link = newest;
         // [cancel] [count]
-      } while (!its.cancels_.compare_exchange_weak(newest, this, seq_cst,
-                                                   relaxed));
+      } while (
+          !its.cancels_.compare_exchange_weak(newest, this, seq_cst, relaxed));
     }
     its.combine();
     break;
@@ -110,7 +109,8 @@ void SequencerWait::cancel() noexcept {
 bool SequencerCore::enter() noexcept {
   auto now = Combiner::free;
   for (;;) {
-    const auto next = now == Combiner::free ? Combiner::busy : Combiner::pending;
+    const auto next =
+        now == Combiner::free ? Combiner::busy : Combiner::pending;
     // Also from pending to pending: a look that came later than mine must see
     // my count. [count] [combine]
     if (combiner_.compare_exchange_weak(now, next, seq_cst, seq_cst)) {
