@@ -21,7 +21,7 @@ DOORS = [
      ["src/fiber/wait_node.cpp", "src/sched/worker.cpp", "src/wait/wait.cpp"]),
     ("settles a wait", r"\bsettle\(",
      ["src/fiber/wait_node", "src/sched/finish.cpp",
-      "src/wait/wait_list.cpp"]),
+      "src/sync/wait_queue.hpp", "src/wait/wait_list.cpp"]),
     ("unparks a fiber", r"\bword\.unpark\(",
      ["src/wait/park.cpp", "src/sched/dispatch.cpp"]),  # there: stray_wake()
     ("pushes to a run queue", r"\bpush_local\(|\bqueues\.\w+\.push|"
@@ -29,7 +29,8 @@ DOORS = [
     ("knows the runtimes of the process",
      r"\bRegistry\b|\bregister_scheduler\b|\bdump_all\b", ["src/runtime/"]),
     ("has a thread-local", r"\bthread_local\b|\b__thread\b|weft_tls_carrier",
-     ["src/sched/carrier.", "src/sched/worker.cpp", "src/sched/simulator.cpp",
+     ["include/weft/detail/here.hpp", "src/sched/carrier.",
+      "src/sched/worker.cpp", "src/sched/simulator.cpp",
       "src/base/model_seam.cpp", "src/time/clock.cpp"]),  # there: virtual time
     ("reads the environment", r"\bgetenv\b",
      ["src/runtime/config.cpp", "src/sim/explore.cpp"]),

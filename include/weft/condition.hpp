@@ -21,8 +21,8 @@ class ConditionVariable {
   // Unlocks while it waits. The lock is held again when it returns, on error
   // too. May return ok for no reason: look, and wait again.
   //   Suspends:  until notified. Always a cancel point.
-  //   Errors:    invalid (the lock is not held), cancelled, timed_out, exhausted
-  //              (memory for the deadline).
+  //   Errors:    invalid (the lock is not held), cancelled, timed_out,
+  //              exhausted (memory for the deadline).
   //   Callers:   fibers and threads, as of all below.
   Status wait(std::unique_lock<Mutex>& lock,
               Deadline deadline = Deadline::never());

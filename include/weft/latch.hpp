@@ -66,8 +66,8 @@ class Barrier {  // std::barrier
 
   // True for the one who came last.
   //   Suspends:  until all parties have come. Always a cancel point.
-  //   Errors:    cancelled, timed_out, exhausted (memory for the deadline); then
-  //              the arrival is taken back.
+  //   Errors:    cancelled, timed_out, exhausted (memory for the deadline);
+  //              then the arrival is taken back.
   //   Callers:   fibers and threads, as of all below.
   Result<bool> arrive_and_wait(Deadline deadline = Deadline::never());
   // From this round on there is one party less. Misuse: there is none left.

@@ -25,12 +25,27 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/detail/atomic_word.hpp"
+#include "weft/detail/here.hpp"
 #include "weft/detail/storage.hpp"
 #include "weft/future.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
+
+namespace detail {
+
+struct Locker {
+  // Whom a lock belongs to that is taken here; 0: the library must be asked.
+  static std::uintptr_t self() noexcept {
+    const Here* const here = here_or_null();
+    if (here == nullptr || here->simulator != nullptr) return 0;
+    return reinterpret_cast<std::uintptr_t>(here->fiber);
+  }
+};
+
+}  // namespace detail
 
 // Unfair: whoever comes first after an unlock has it; but who has waited for a
 // millisecond, or found the owner waiting for something else, is the next.
@@ -45,20 +60,41 @@ class Mutex {
   //   Suspends:  while another holds it. No cancel point.
   //   Ordering:  all that was done under the lock before is visible.
   //   Callers:   fibers and threads, as of all below.
-  void lock();
+  void lock() {
+    if (const auto self = detail::Locker::self()) [[likely]] {
+      std::uintptr_t free = 0;
+      if (word_.compare_exchange_strong(free, self, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) [[likely]] {
+        return;
+      }
+    }
+    lock_slow();
+  }
   //   Suspends:  never. False: it is held.
   [[nodiscard]] bool try_lock() noexcept;
   //   Suspends:  never. Callers: the owner.
-  void unlock() noexcept;
+  void unlock() noexcept {
+    if (auto self = detail::Locker::self()) [[likely]] {
+      if (word_.compare_exchange_strong(self, 0, std::memory_order_release,
+                                        std::memory_order_relaxed)) [[likely]] {
+        return;
+      }
+    }
+    unlock_slow();
+  }
   // if (auto held = mutex.acquire(Deadline::after(1s))) ...
   //   Suspends:  while another holds it. Always a cancel point.
-  //   Errors:    cancelled, timed_out, exhausted (memory for the deadline); then
-  //              it is not held.
+  //   Errors:    cancelled, timed_out, exhausted (memory for the deadline);
+  //              then it is not held.
   Result<std::unique_lock<Mutex>> acquire(
       Deadline deadline = Deadline::never());
 
  private:
-  detail::Storage<24> core_;
+  void lock_slow();
+  void unlock_slow() noexcept;
+
+  detail::AtomicAddress word_{0};  // the core's first member
+  detail::Storage<16> rest_;
 };
 
 // Served in the order of arrival: nobody waits longer than those before it.

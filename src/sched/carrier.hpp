@@ -1,8 +1,6 @@
 // carrier.hpp: the OS thread below a fiber, worker or plain.
 //
-// The one thread-local of the library is a pointer to the carrier. It is read
-// by assembly that the compiler can neither hoist over a switch nor keep: a
-// fiber may be on another thread after each call that suspends.
+// The one thread-local of the library is a pointer to the carrier.
 //
 // Invariants
 //   L1  No fiber is enqueued, no worker roused, nothing parks at lock depth
@@ -17,6 +15,7 @@
 
 #include "base/check.hpp"
 #include "fiber/fiber.hpp"
+#include <weft/detail/here.hpp>
 
 namespace weft::sched {
 
@@ -48,9 +47,10 @@ class Current {
 };
 
 struct Carrier {
+  // As detail::Here, which headers know.
   Current current;
-  Worker* worker = nullptr;  // nullptr on a plain thread
   Simulator* simulator = nullptr;  // if this thread is one, or its worker
+  Worker* worker = nullptr;        // nullptr on a plain thread
   std::uint32_t lock_depth = 0;
   bool no_stack = false;      // destroys a closure that no stack was found for
   Fiber* deferred = nullptr;  // owned fibers, linked by next, newest first
@@ -60,32 +60,15 @@ struct Carrier {
 
 }  // namespace weft::sched
 
+// Read by assembly alone: detail/here.hpp.
 extern "C" __attribute__((
-    visibility("hidden"),
     tls_model("initial-exec"))) __thread weft::sched::Carrier* weft_tls_carrier;
 
 namespace weft::sched {
 
 // Any thread. nullptr: a plain thread that weft has not met yet.
 inline Carrier* carrier_or_null() noexcept {
-  Carrier* carrier;
-#if defined(__x86_64__)
-  asm volatile(
-      "movq weft_tls_carrier@gottpoff(%%rip), %0\n\t"
-      "movq %%fs:(%0), %0"
-      : "=r"(carrier));
-#elif defined(__aarch64__)
-  std::uint64_t offset;
-  asm volatile(
-      "adrp %1, :gottprel:weft_tls_carrier\n\t"
-      "ldr %1, [%1, :gottprel_lo12:weft_tls_carrier]\n\t"
-      "mrs %0, tpidr_el0\n\t"
-      "ldr %0, [%0, %1]"
-      : "=&r"(carrier), "=&r"(offset));
-#else
-#error "weft: no thread-local accessor for this architecture"
-#endif
-  return carrier;
+  return reinterpret_cast<Carrier*>(detail::here_or_null());
 }
 
 // A plain thread's first use: gives it its carrier and proxy fiber.

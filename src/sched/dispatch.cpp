@@ -72,7 +72,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   if (stack == nullptr) [[unlikely]] {
     Fiber* const before = current;
     current = &fresh;  // for destructors
-    no_stack = true;  // they run on one that is not theirs: they may not wait
+    no_stack = true;   // they run on one that is not theirs: they may not wait
     ++lock_depth;
     fresh.body->drop_closure(fresh.storage.bytes);
     if (fresh.has_extras) fresh.drop_locals();

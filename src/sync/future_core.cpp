@@ -33,7 +33,7 @@ void FutureCore::set(Error error) noexcept {
     callback.run(callback);
   } else if (told.node != nullptr) {
     Woken woken;
-    (void)WaitQueue::settle(*told.node, fiber::Reason::data, woken);
+    (void)WaitQueue::finish(*told.node, fiber::Reason::data, woken);
   }
 }
 

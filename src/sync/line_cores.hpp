@@ -1,5 +1,8 @@
 // line_cores.hpp: primitives whose waiters stand in line, and are given what
 // they wait for in that order. All of each is under its lock.
+//
+// Edges
+//   [done]  OnceCore::end() -> is_done(): what the call did.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +24,7 @@ struct FairPlace : WaitNode {  // its fiber is nullptr
 };
 
 struct FairCore {
-  base::SpinLock lock;
+  mutable base::SpinLock lock;
   Plain<Fiber*> owner = nullptr;
   WaitQueue queue;
 
@@ -36,10 +39,11 @@ struct FairCore {
   bool leave(FairPlace& place) noexcept;
   // False: it is not his.
   bool unlock(Fiber& self) noexcept;
+  const Fiber* owner_now() const noexcept;
 };
 
 struct SharedCore {
-  base::SpinLock lock;
+  mutable base::SpinLock lock;
   Plain<std::uint32_t> readers = 0;
   Plain<Fiber*> writer = nullptr;
   WaitQueue writers_line;
@@ -51,6 +55,7 @@ struct SharedCore {
   Status wait_shared(Fiber& self, bool shield, Deadline deadline) noexcept;
   bool unlock(Fiber& self) noexcept;
   bool unlock_shared() noexcept;
+  const Fiber* writer_now() const noexcept;
 
   // Under the lock: nobody writes, so whoever may comes in.
   void admit_readers(Woken& woken) noexcept;
@@ -104,8 +109,6 @@ struct OnceCore {
   Plain<Fiber*> runner = nullptr;
   WaitQueue queue;
 
-  // Edges
-  //   [done]  end() -> is_done(): what the call did.
   bool is_done() const noexcept {
     return state.load(acquire) == State::done;  // [done]
   }

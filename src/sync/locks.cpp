@@ -69,12 +69,17 @@ bool FairCore::unlock(Fiber& self) noexcept {
         break;
       }
       owner = next->fiber;  // Q2
-      if (WaitQueue::settle(*next, Reason::data, woken)) break;
+      if (WaitQueue::finish(*next, Reason::data, woken)) break;
       owner = nullptr;
     }
   }
   if (turn != nullptr) turn->set(Errc{});
   return true;
+}
+
+const Fiber* FairCore::owner_now() const noexcept {
+  const std::lock_guard hold(lock);
+  return owner;
 }
 
 bool SharedCore::try_lock(Fiber& self) noexcept {
@@ -129,7 +134,7 @@ void SharedCore::admit_readers(Woken& woken) noexcept {
 void SharedCore::admit_writer(Woken& woken) noexcept {
   while (WaitNode* const next = writers_line.pop_front()) {
     writer = next->fiber;  // Q2
-    if (WaitQueue::settle(*next, Reason::data, woken)) return;
+    if (WaitQueue::finish(*next, Reason::data, woken)) return;
     writer = nullptr;
   }
 }
@@ -142,6 +147,11 @@ bool SharedCore::unlock(Fiber& self) noexcept {
   admit_readers(woken);
   if (readers == 0) admit_writer(woken);
   return true;
+}
+
+const Fiber* SharedCore::writer_now() const noexcept {
+  const std::lock_guard hold(lock);
+  return writer;
 }
 
 bool SharedCore::unlock_shared() noexcept {

@@ -6,6 +6,7 @@
 #include "sync/future_access.hpp"
 #include "sync/line_cores.hpp"
 #include "sync/mutex_core.hpp"
+#include "sync/wait_graph.hpp"
 #include <weft/condition.hpp>
 #include <weft/mutex.hpp>
 
@@ -39,11 +40,32 @@ Fiber& about_to(Op op, const void* lock) noexcept {
   return *sched::carrier().current;
 }
 
+// Who holds it, of a core that has its owner in a word or a field.
+const Fiber* owner_of(const MutexCore& core) noexcept { return core.owner(); }
+const Fiber* owner_of(const FairCore& core) noexcept {
+  return core.owner_now();
+}
+const Fiber* owner_of(const SharedCore& core) noexcept {
+  return core.writer_now();  // of readers only the number is known
+}
+
 // For ever if need be: what an error would say, nobody would hear. Without a
 // deadline there is nothing to run out of.
-void check_locked(Status end) noexcept {
+template <typename Core, typename Wait>
+void wait_for_ever(const char* kind, Core& core, Fiber& self, Wait&& wait) {
+  const sync::WaitsForLock waits(
+      self, &core, kind, [](const void* lock) noexcept {
+        return owner_of(*static_cast<const Core*>(lock));
+      });
+  const Status end = wait();
   WEFT_CHECK(end.error() != Errc::invalid, "%s", kTwice);
   WEFT_ASSERT(end.has_value(), "a shielded wait without a deadline");
+}
+template <typename Core>
+void lock_core(const char* kind, Core& core, Fiber& self) {
+  wait_for_ever(kind, core, self, [&core, &self] {
+    return core.wait(self, /*shield=*/true, Deadline::never());
+  });
 }
 
 // lock(), acquire(): the same, but for the cancel point.
@@ -64,30 +86,33 @@ Result<std::unique_lock<Lock>> acquire_core(Lock& lock, Core& core,
 
 }  // namespace
 
+// A Mutex is its core, whose word its header knows as well.
+static MutexCore& core_of(Mutex& mutex) noexcept {
+  static_assert(sizeof(Mutex) == sizeof(MutexCore));
+  return *std::launder(reinterpret_cast<MutexCore*>(&mutex));
+}
+
 Mutex::~Mutex() {
-  WEFT_CHECK(core_in<MutexCore>(core_).unused(),
+  WEFT_CHECK(core_of(*this).unused(),
              "a Mutex is destroyed while it is held or awaited");
 }
 
-void Mutex::lock() {
-  auto& core = core_in<MutexCore>(core_);
+void Mutex::lock_slow() {
+  auto& core = core_of(*this);
   Fiber& self = about_to_lock(this);
-  if (core.try_lock(self)) [[likely]]
-    return;
-  check_locked(core.wait(self, /*shield=*/true, Deadline::never()));
+  if (!core.try_lock(self)) lock_core("Mutex", core, self);
 }
 
 bool Mutex::try_lock() noexcept {
-  return core_in<MutexCore>(core_).try_lock(about_to(Op::lock, this));
+  return core_of(*this).try_lock(about_to(Op::lock, this));
 }
 
-void Mutex::unlock() noexcept {
-  WEFT_CHECK(core_in<MutexCore>(core_).unlock(about_to(Op::unlock, this)), "%s",
-             kNotHeld);
+void Mutex::unlock_slow() noexcept {
+  WEFT_CHECK(core_of(*this).unlock(about_to(Op::unlock, this)), "%s", kNotHeld);
 }
 
 Result<std::unique_lock<Mutex>> Mutex::acquire(Deadline deadline) {
-  return acquire_core(*this, core_in<MutexCore>(core_), deadline);
+  return acquire_core(*this, core_of(*this), deadline);
 }
 
 FairMutex::~FairMutex() {
@@ -98,8 +123,7 @@ FairMutex::~FairMutex() {
 void FairMutex::lock() {
   auto& core = core_in<FairCore>(core_);
   Fiber& self = about_to_lock(this);
-  if (core.try_lock(self)) return;
-  check_locked(core.wait(self, /*shield=*/true, Deadline::never()));
+  if (!core.try_lock(self)) lock_core("FairMutex", core, self);
 }
 
 bool FairMutex::try_lock() noexcept {
@@ -150,8 +174,7 @@ SharedMutex::~SharedMutex() {
 void SharedMutex::lock() {
   auto& core = core_in<SharedCore>(core_);
   Fiber& self = about_to_lock(this);
-  if (core.try_lock(self)) return;
-  check_locked(core.wait(self, /*shield=*/true, Deadline::never()));
+  if (!core.try_lock(self)) lock_core("SharedMutex", core, self);
 }
 
 bool SharedMutex::try_lock() noexcept {
@@ -171,7 +194,9 @@ void SharedMutex::lock_shared() {
   auto& core = core_in<SharedCore>(core_);
   Fiber& self = about_to_lock(this);
   if (core.try_lock_shared()) return;
-  check_locked(core.wait_shared(self, /*shield=*/true, Deadline::never()));
+  wait_for_ever("SharedMutex", core, self, [&core, &self] {
+    return core.wait_shared(self, /*shield=*/true, Deadline::never());
+  });
 }
 
 bool SharedMutex::try_lock_shared() noexcept {

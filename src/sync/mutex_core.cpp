@@ -154,7 +154,7 @@ void MutexCore::give_to_next(Woken& woken) noexcept {
   while (WaitNode* const heir = queue_.pop_front()) {
     const auto waiters = queue_.empty() ? 0 : kWaiters;      // M2
     word_.store(owned_by(*heir->fiber) | waiters, release);  // [lock]
-    if (WaitQueue::settle(*heir, Reason::data, woken)) return;
+    if (WaitQueue::finish(*heir, Reason::data, woken)) return;
   }
   word_.store(0, release);  // [lock]
 }

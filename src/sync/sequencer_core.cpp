@@ -81,12 +81,13 @@ Status SequencerCore::wait(std::uint64_t token, Deadline deadline) noexcept {
 }
 
 void SequencerWait::cancel() noexcept {
-  auto now = state.load(acquire);
+  auto now = state.load(relaxed);  // the exchange decides
   for (;;) {
     if (now != State::requested && now != State::in_heap) break;
     const bool known = now == State::in_heap;
     const auto then = known ? State::giving_up : State::cancelled;
-    if (!state.compare_exchange_weak(now, then, acq_rel, acquire)) continue;
+    // Decides; the stacks order the rest.
+    if (!state.compare_exchange_weak(now, then, relaxed, relaxed)) continue;
     SequencerCore& its = *sequencer;
     if (known) {
       auto* newest = its.cancels_.load(relaxed);  // the exchange decides
@@ -155,8 +156,9 @@ void SequencerCore::pass(Done& done) noexcept {
     SequencerWait& wait = *requested;
     requested = wait.link;
     auto now = State::requested;
-    if (wait.state.compare_exchange_strong(now, State::in_heap, acq_rel,
-                                           acquire)) {
+    // Decides; the stacks order the rest.
+    if (wait.state.compare_exchange_strong(now, State::in_heap, relaxed,
+                                           relaxed)) {
       wait.in_heap = true;
       heap_.insert(wait);
     } else {
@@ -170,8 +172,9 @@ void SequencerCore::pass(Done& done) noexcept {
     heap_.remove(*wait);
     wait->in_heap = false;
     auto now = State::in_heap;
-    if (wait->state.compare_exchange_strong(now, State::done, acq_rel,
-                                            acquire)) {
+    // Decides; the stacks order the rest.
+    if (wait->state.compare_exchange_strong(now, State::done, relaxed,
+                                            relaxed)) {
       done.reached(*wait);
     }  // else giving up: X3
   }

@@ -1,9 +1,9 @@
 // sequencer_core.hpp: a counter that only grows, and futures that are set when
 // it has come to their token.
 //
-// Waits and cancels are pushed onto stacks without a lock. One thread at a time,
-// the combiner, takes them, keeps those who wait in a heap and finds who is
-// reached; who comes meanwhile says so and leaves:
+// Waits and cancels are pushed onto stacks without a lock. One thread at a
+// time, the combiner, takes them, keeps those who wait in a heap and finds who
+// is reached; who comes meanwhile says so and leaves:
 //
 //   free     nobody combines
 //   busy     somebody does
@@ -27,7 +27,8 @@
 //              reads the counter after that word was busy. wait() pushes its
 //              request, then reads the counter; pass() takes the requests, then
 //              reads the counter. All seq_cst: with less the last wake is lost.
-//   [request]  wait() -> pass(): the wait. [cancel] cancel() -> pass(): the same.
+//   [request]  wait() -> pass(): the wait.
+//   [cancel]   cancel() -> pass(): the same, once more.
 //   [combine]  leave() -> enter(): the heap.
 #pragma once
 

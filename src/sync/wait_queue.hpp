@@ -71,7 +71,7 @@ class WaitQueue {
   // Ends the wait of the first who still waits. False: nobody does.
   bool wake_one(Reason reason, Woken& woken) noexcept {
     while (WaitNode* const node = nodes_.pop_front()) {
-      if (settle(*node, reason, woken)) return true;
+      if (finish(*node, reason, woken)) return true;
     }
     return false;
   }
@@ -81,8 +81,8 @@ class WaitQueue {
     while (wake_one(reason, woken)) ++count;
     return count;
   }
-  // A node that is off the list. False: it had given up.
-  static bool settle(WaitNode& node, Reason reason, Woken& woken) noexcept {
+  // Ends the wait of a node that is off the list. False: it had given up.
+  static bool finish(WaitNode& node, Reason reason, Woken& woken) noexcept {
     Fiber* owned = nullptr;
     const bool won = node.settle(reason, owned);  // last touch of the node
     woken.add(owned);

@@ -1,4 +1,4 @@
-// detail/atomic_word.hpp: the one atomic that a public class has inside.
+// detail/atomic_word.hpp: the atomics that public classes have inside.
 #pragma once
 
 #include <atomic>
@@ -7,5 +7,6 @@
 namespace weft::detail {
 
 using AtomicWord = std::atomic<std::uint32_t>;
+using AtomicAddress = std::atomic<std::uintptr_t>;
 
 }  // namespace weft::detail

@@ -1,0 +1,38 @@
+// detail/here.hpp: who runs here, for what is worth no call.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail {
+
+// What the library keeps for an OS thread begins so.
+struct Here {
+  void* fiber;      // the one running, or the thread's own
+  void* simulator;  // nullptr: no simulation
+};
+
+// Any thread. nullptr: a plain thread that weft has not met yet. The compiler
+// can neither hoist it over a switch nor keep it: a fiber may be on another
+// thread after each call that suspends.
+inline Here* here_or_null() noexcept {
+  Here* here;
+#if defined(__x86_64__)
+  asm volatile(
+      "movq weft_tls_carrier@gottpoff(%%rip), %0\n\t"
+      "movq %%fs:(%0), %0"
+      : "=r"(here));
+#elif defined(__aarch64__)
+  std::uint64_t offset;
+  asm volatile(
+      "adrp %1, :gottprel:weft_tls_carrier\n\t"
+      "ldr %1, [%1, :gottprel_lo12:weft_tls_carrier]\n\t"
+      "mrs %0, tpidr_el0\n\t"
+      "ldr %0, [%0, %1]"
+      : "=&r"(here), "=&r"(offset));
+#else
+#error "weft: no thread-local accessor for this architecture"
+#endif
+  return here;
+}
+
+}  // namespace weft::detail
