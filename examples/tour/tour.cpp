@@ -80,6 +80,7 @@ int main(int count, char** arguments) {
     tour::guards();
     tour::two_runtimes();
     tour::threads();
+    tour::locks();
     tour::statistics();
   });
   tour::exploration();

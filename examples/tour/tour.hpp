@@ -28,6 +28,7 @@ void migration();
 void guards();
 void two_runtimes();
 void threads();
+void locks();
 void statistics();
 void exploration();  // not a fiber
 
