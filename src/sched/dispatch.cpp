@@ -178,9 +178,17 @@ void Worker::before_leaving(const Fiber* to) noexcept {
   if (new_deadline_) watch_own_deadline();
 }
 
+#if defined(WEFT_DEBUG_CHECKS)
+// Of weft_mutex_watch, if the program has it: diag/mutex_watch.cpp.
+extern "C" void weft_check_foreign_locks() __attribute__((weak));
+#endif
+
 // Leaves the current stack for the next fiber's, or for the loop.
 inline void Worker::leave_fiber(After after, Fiber& self,
                                 Fiber* next) noexcept {
+#if defined(WEFT_DEBUG_CHECKS)
+  if (weft_check_foreign_locks != nullptr) weft_check_foreign_locks();
+#endif
   self.exceptions = *exceptions_;
   after_ = after;
   after_fiber_ = &self;
