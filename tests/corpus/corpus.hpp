@@ -36,5 +36,6 @@ std::vector<Bug> signal_bugs();
 std::vector<Bug> lifetime_bugs();
 std::vector<Bug> lock_free_bugs();
 std::vector<Bug> deadline_bugs();
+std::vector<Bug> library_bugs();
 
 }  // namespace weft::corpus
