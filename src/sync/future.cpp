@@ -99,7 +99,7 @@ Status Futex::wait(std::uint64_t token, Deadline deadline) {
 }
 
 Status Futex::wait(Deadline deadline) {
-  return wait(core_in<FutexCore>(core_).value() + 1, deadline);
+  return wait(get() + 1, deadline);
 }
 
 void Futex::post() noexcept {
