@@ -1,0 +1,4 @@
+#include "protocol.hpp"
+namespace weft::model {
+Protocol futex() { return {.name = "futex"}; }
+}

@@ -1,0 +1,4 @@
+#include "protocol.hpp"
+namespace weft::model {
+Protocol future() { return {.name = "future"}; }
+}
