@@ -48,7 +48,7 @@ class FutexCore {
   }
 
   // Whoever destroys it.
-  bool unused() noexcept { return queue_.empty(); }
+  bool unused() noexcept { return is_left(lock_, queue_); }
 
  private:
 #if defined(WEFT_MODEL)
