@@ -6,6 +6,7 @@
 #include "protocol.hpp"
 #include "sched/scheduler.hpp"
 #include "sync/mutex_core.hpp"
+#include <weft/mutex.hpp>
 
 namespace weft::model {
 
@@ -150,6 +151,29 @@ void two_waiters(Program& p) { two_wait(p, false, false); }
 void pass_it_on(Program& p) { two_wait(p, true, false); }
 void pass_it_on_or_keep(Program& p) { two_wait(p, true, true); }
 
+// Who has it after the owner may destroy it, though unlock() has not returned.
+void destroyed(Program& p, bool insists) {
+  auto& threads = p.make<std::array<PlainThread, 2>>("threads");
+  auto& place = p.make<Atomic<Mutex*>>("place", nullptr);
+  if (insists) threads[1].carrier.worker = &lonely_worker();
+  p.thread("owner", [&] {
+    threads[0].begin();
+    auto& mutex = create<Mutex>("mutex");
+    mutex.lock();
+    place.store(&mutex, release);
+    mutex.unlock();
+  });
+  p.thread("next", [&] {
+    threads[1].begin();
+    while (place.load(acquire) == nullptr) pause();
+    Mutex& mutex = *place.load(relaxed);
+    if (!mutex.acquire(passed())) mutex.lock(), mutex.unlock();
+    destroy(mutex);
+  });
+}
+void told_and_destroyed(Program& p) { destroyed(p, false); }
+void given_and_destroyed(Program& p) { destroyed(p, true); }
+
 constexpr const char* kCore = "sync/mutex_core.cpp";
 constexpr const char* kHead = "sync/mutex_core.hpp";
 
@@ -171,6 +195,8 @@ Protocol mutex() {
                     {"given", given},
                     {"given or deadline", given_or_deadline},
                     {"given or cancel", given_or_cancel},
+                    {"told and destroyed", told_and_destroyed},
+                    {"given and destroyed", given_and_destroyed},
                     {"told beside try", told_beside_try, few},
                     {"given beside try", given_beside_try, few},
                     {"two waiters", two_waiters, fewer},
