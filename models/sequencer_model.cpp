@@ -107,6 +107,19 @@ void request_or_two(Program& p) {
   p.finally([=] { s.expect_told(1); });
 }
 
+// [count] of wait(): the combiner knows of one more only by the order of
+// seq_cst, and a request that it just missed looks by itself.
+void increment_and_request(Program& p) {
+  const Scene s(p);
+  p.thread("waiter", [=] {
+    s.increment(0);
+    s.wait(0, 3);
+  });
+  p.thread("first", [=] { s.increment(1); });
+  p.thread("second", [=] { s.increment(2); });
+  p.finally([=] { s.expect_told(1); });
+}
+
 void advance(Program& p) {
   const Scene s(p);
   s.wait(0, 2);
@@ -195,6 +208,7 @@ constexpr const char* kFile = "sync/sequencer_core.cpp";
 }  // namespace
 
 Protocol sequencer() {
+  constexpr auto kSkip = Effect::skip;
   return {.name = "sequencer",
           .files = {kFile, "sync/sequencer_core.hpp"},
           .scenarios = {{"two incrementers", two_incrementers},
@@ -210,9 +224,56 @@ Protocol sequencer() {
                          Options{.max_seconds = 30}},
                         {"request or two", request_or_two,
                          Options{.max_seconds = 30}},
+                        {"increment and request", increment_and_request,
+                         Options{.preemptions = 3, .spurious_failures = 0}},
                         {"advance", advance},
                         {"wait or deadline", wait_or_deadline}},
-          .mutations = {}};
+          .mutations = {
+              {"increment acq_rel", kFile, "::increment(", "counter_.fetch_add",
+               acq_rel},
+              {"advance acq_rel", kFile, "::advance(",
+               "counter_.compare_exchange", acq_rel},
+              {"request relaxed", kFile, "::wait(", "requests_.compare_exch"},
+              {"request acquire", kFile, "::wait(", "requests_.compare_exch",
+               acquire},
+              {"request release", kFile, "::wait(", "requests_.compare_exch",
+               release},
+              {"request: nobody looks again", kFile, "::wait(",
+               "(counter_.load(seq_cst)", relaxed, Effect::stale},
+              {"request: looks again acquire", kFile, "::wait(",
+               "(counter_.load(seq_cst)", acquire},
+              {"cancel: not given up", kFile, "::cancel(", "(now, then,",
+               relaxed, kSkip},
+              {"cancel: push acquire", kFile, "::cancel(",
+               "cancels_.compare_exch", acquire},
+              {"cancel: push release", kFile, "::cancel(",
+               "cancels_.compare_exch", release},
+              {"cancel: not pushed", kFile, "::cancel(",
+               "cancels_.compare_exch", relaxed, kSkip},
+              {"enter release", kFile, "::enter(", "combiner_.compare_exch",
+               release},
+              {"enter: not said", kFile, "::enter(", "combiner_.compare_exch",
+               relaxed, kSkip},
+              {"leave acquire", kFile, "::leave(", "combiner_.compare_exch",
+               acquire},
+              {"leave: busy release", kFile, "::leave(", "combiner_.store",
+               release},
+              {"leave: busy not written", kFile, "::leave(", "combiner_.store",
+               relaxed, kSkip},
+              {"pass: cancels release", kFile, "::pass(", "cancels_.exchange",
+               release},
+              {"pass: requests release", kFile, "::pass(", "requests_.exchange",
+               release},
+              {"pass: requests acquire", kFile, "::pass(", "requests_.exchange",
+               acquire},
+              {"pass: in heap not written", kFile, "::pass(",
+               "(now, State::in_heap,", relaxed, kSkip},
+              {"pass: done not written", kFile, "::pass(", "(now, State::done,",
+               relaxed, kSkip},
+              {"pass: cancelled not written", kFile, "::pass(",
+               "wait.state.store(State::done", relaxed, kSkip},
+              {"pass: count acquire", kFile, "::pass(", "= counter_.load",
+               acquire}}};
 }
 
 }  // namespace weft::model
