@@ -7,5 +7,5 @@ int main(int argc, char** argv) {
       argc, argv,
       {work_deque(), ring(), global_queue(), private_queue(), join_word(),
        control_word(), family(), frames(), idle(), admission(), timers(),
-       wait_list(), thread_wait(), mistakes(), mistaken_queues()});
+       wait_list(), thread_wait(), mutex(), futex(), future(), sequencer(), lines(), mistakes(), mistaken_queues()});
 }

@@ -11,7 +11,7 @@ using sync::ConditionCore;
 using sync::core_in;
 
 ConditionVariable::~ConditionVariable() {
-  WEFT_CHECK(core_in<ConditionCore>(core_).queue.empty(),
+  WEFT_CHECK(core_in<ConditionCore>(core_).unused(),
              "a ConditionVariable is destroyed while somebody waits for it");
 }
 

@@ -48,7 +48,7 @@ class FutexCore {
   }
 
   // Whoever destroys it.
-  bool unused() noexcept { return queue_.empty(); }
+  bool unused() noexcept { return is_left(lock_, queue_); }
 
  private:
 #if defined(WEFT_MODEL)
@@ -89,7 +89,9 @@ class FutexCore {
       const auto w = word_.load(acquire);  // [post]
       if (w >> 1 >= token) return true;
       if ((w & kWaiters) != 0) return false;
+#if !defined(WEFT_MODEL)  // where it would wait for a change
       pause();
+#endif
     }
     return false;
   }

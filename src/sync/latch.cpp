@@ -39,8 +39,7 @@ Semaphore::Semaphore(std::ptrdiff_t permits) noexcept {
 }
 
 Semaphore::~Semaphore() {
-  WEFT_CHECK(core_in<SemaphoreCore>(core_).queue.empty(), kAwaited,
-             "a Semaphore");
+  WEFT_CHECK(core_in<SemaphoreCore>(core_).unused(), kAwaited, "a Semaphore");
 }
 
 Status Semaphore::acquire(Deadline deadline) {
@@ -66,7 +65,7 @@ Latch::Latch(std::ptrdiff_t count) noexcept {
 }
 
 Latch::~Latch() {
-  WEFT_CHECK(core_in<CountCore>(core_).queue.empty(), kAwaited, "a Latch");
+  WEFT_CHECK(core_in<CountCore>(core_).unused(), kAwaited, "a Latch");
 }
 
 void Latch::count_down(std::ptrdiff_t by) noexcept {
@@ -93,7 +92,7 @@ Status Latch::arrive_and_wait(Deadline deadline) {
 WaitGroup::WaitGroup() noexcept { make_core<CountCore>(core_, 0); }
 
 WaitGroup::~WaitGroup() {
-  WEFT_CHECK(core_in<CountCore>(core_).queue.empty(), kAwaited, "a WaitGroup");
+  WEFT_CHECK(core_in<CountCore>(core_).unused(), kAwaited, "a WaitGroup");
 }
 
 void WaitGroup::add(std::ptrdiff_t count) noexcept {
@@ -115,7 +114,7 @@ Barrier::Barrier(std::ptrdiff_t parties) noexcept {
 }
 
 Barrier::~Barrier() {
-  WEFT_CHECK(core_in<BarrierCore>(core_).queue.empty(), kAwaited, "a Barrier");
+  WEFT_CHECK(core_in<BarrierCore>(core_).unused(), kAwaited, "a Barrier");
 }
 
 Result<bool> Barrier::arrive_and_wait(Deadline deadline) {
@@ -130,7 +129,7 @@ void Barrier::arrive_and_drop() noexcept {
 }
 
 Once::~Once() {
-  WEFT_CHECK(core_in<OnceCore>(core_).queue.empty(), kAwaited, "a Once");
+  WEFT_CHECK(core_in<OnceCore>(core_).unused(), kAwaited, "a Once");
 }
 
 bool Once::done() const noexcept {

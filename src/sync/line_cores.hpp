@@ -1,5 +1,6 @@
 // line_cores.hpp: primitives whose waiters stand in line, and are given what
-// they wait for in that order. All of each is under its lock.
+// they wait for in that order. All of each is under its lock; unused() is asked
+// by whoever destroys it.
 //
 // Edges
 //   [done]  OnceCore::end() -> is_done(): what the call did.
@@ -40,6 +41,7 @@ struct FairCore {
   // False: it is not his.
   bool unlock(Fiber& self) noexcept;
   const Fiber* owner_now() const noexcept;
+  bool unused() noexcept { return is_left(lock, queue) && owner == nullptr; }
 };
 
 struct SharedCore {
@@ -56,6 +58,10 @@ struct SharedCore {
   bool unlock(Fiber& self) noexcept;
   bool unlock_shared() noexcept;
   const Fiber* writer_now() const noexcept;
+  bool unused() noexcept {
+    return is_left(lock, writers_line) && readers_line.empty() &&
+           writer == nullptr && readers == 0;
+  }
 
   // Under the lock: nobody writes, so whoever may comes in.
   void admit_readers(Woken& woken) noexcept;
@@ -71,6 +77,7 @@ struct SemaphoreCore {
   bool try_take() noexcept;
   Status wait(Deadline deadline) noexcept;
   void release(std::ptrdiff_t count) noexcept;
+  bool unused() noexcept { return is_left(lock, queue); }
 };
 
 // Of Latch and WaitGroup: so much is left to be done.
@@ -84,6 +91,7 @@ struct CountCore {
   bool add(std::ptrdiff_t count) noexcept;
   bool is_zero() noexcept;
   Status wait(Deadline deadline) noexcept;
+  bool unused() noexcept { return is_left(lock, queue); }
 };
 
 struct BarrierCore {
@@ -97,6 +105,7 @@ struct BarrierCore {
   // True: the last of its round.
   Result<bool> arrive_and_wait(Deadline deadline) noexcept;
   bool drop() noexcept;  // false: nobody is left
+  bool unused() noexcept { return is_left(lock, queue); }
 
   // Under the lock: ends the round if all are here.
   bool end_round(Woken& woken) noexcept;
@@ -117,11 +126,13 @@ struct OnceCore {
   // exhausted (memory).
   Result<bool> begin(Deadline deadline) noexcept;
   void end(bool succeeded) noexcept;
+  bool unused() noexcept { return is_left(lock, queue); }
 };
 
 struct ConditionCore {
   base::SpinLock lock;
   WaitQueue queue;
+  bool unused() noexcept { return is_left(lock, queue); }
 };
 
 }  // namespace weft::sync

@@ -116,7 +116,7 @@ Result<std::unique_lock<Mutex>> Mutex::acquire(Deadline deadline) {
 }
 
 FairMutex::~FairMutex() {
-  WEFT_CHECK(core_in<FairCore>(core_).owner == nullptr,
+  WEFT_CHECK(core_in<FairCore>(core_).unused(),
              "a FairMutex is destroyed while it is held or awaited");
 }
 
@@ -166,8 +166,7 @@ void FairMutex::Future::cancel() noexcept {
 }
 
 SharedMutex::~SharedMutex() {
-  const auto& core = core_in<SharedCore>(core_);
-  WEFT_CHECK(core.writer == nullptr && core.readers == 0,
+  WEFT_CHECK(core_in<SharedCore>(core_).unused(),
              "a SharedMutex is destroyed while it is held or awaited");
 }
 

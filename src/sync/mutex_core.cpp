@@ -67,11 +67,12 @@ struct MutexCore::Attempt {
     auto& word = mutex.word_;
     for (auto w = word.load(relaxed);;) {  // the exchange decides
       const bool tells = owner_of(w) == nullptr && !queue.empty();
-      const auto next = tells ? w : w & ~kTold;
+      const auto over = queue.empty() ? kFlags : kTold;  // M2, M3
+      const auto next = tells ? w : w & ~over;
       // Free: that I could have it goes to whom I tell. [lock]
       if (word.compare_exchange_weak(w, next, acq_rel, relaxed)) {
         if (tells && !queue.wake_one(Reason::signal, woken)) {
-          word.fetch_and(~kTold, relaxed);  // M3: nobody was told
+          word.fetch_and(~kFlags, relaxed);  // nobody was told, nobody is left
         }
         return;
       }
@@ -110,7 +111,9 @@ bool MutexCore::spin(Fiber& self) noexcept {
     } else if ((w & kWaiters) != 0 || !runs_elsewhere(owner_of(w))) {
       return false;
     }
+#if !defined(WEFT_MODEL)  // where it would wait for a change
     pause();
+#endif
   }
   return false;
 }

@@ -60,8 +60,10 @@ class MutexCore {
   const Fiber* owner() const noexcept {
     return owner_of(word_.load(relaxed));  // for reports
   }
-  bool unused() const noexcept {
-    return word_.load(relaxed) == 0;  // whoever destroys it
+  // Whoever destroys it.
+  bool unused() noexcept {
+    return is_left(lock_, queue_) &&
+           word_.load(relaxed) == 0;  // nobody else is here
   }
 
  private:

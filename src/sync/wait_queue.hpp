@@ -94,6 +94,15 @@ class WaitQueue {
   List nodes_;
 };
 
+// Whoever destroys an object. True: nobody waits. Who was woken may be here
+// before his waker has left the lock: so this waits for that.
+inline bool is_left(base::SpinLock& lock, const WaitQueue& queue) noexcept {
+  lock.lock();
+  const bool result = queue.empty();
+  lock.unlock();
+  return result;
+}
+
 // How an attempt to go on without waiting ended.
 enum class Entered : std::uint8_t { linked, done, closed };
 

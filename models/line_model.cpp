@@ -1,0 +1,4 @@
+#include "protocol.hpp"
+namespace weft::model {
+Protocol lines() { return {.name = "lines"}; }
+}
