@@ -311,13 +311,15 @@ TEST_P(MutexTest, ExcludesThreadsAndFibersFromEachOther) {
 TEST(MutexThreadTest, ServesThreadsWithoutARuntime) {
   Mutex mutex;
   std::unique_lock hold(mutex);
+  std::atomic<bool> tried{false};
   std::thread other([&] {
     EXPECT_FALSE(mutex.try_lock());
     EXPECT_EQ(mutex.acquire(Deadline::after(1us)).error(), Errc::timed_out);
     EXPECT_EQ(mutex.acquire(Deadline::after(-1s)).error(), Errc::timed_out);
+    tried = true;
     EXPECT_TRUE(mutex.acquire());
   });
-  this_fiber::yield();
+  while (!tried) this_fiber::yield();
   hold.unlock();
   other.join();
   EXPECT_TRUE(mutex.try_lock());
