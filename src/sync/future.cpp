@@ -122,7 +122,11 @@ std::uint64_t Sequencer::value() const noexcept {
 }
 
 Status Sequencer::wait(std::uint64_t token, Deadline deadline) {
-  sched::interleave(Op::wait, this);
+  auto& here = sched::carrier();
+  sched::check_may_park(here);
+  sched::interleave(here, Op::wait, this);
+  auto& self = *sched::carrier().current;
+  if (self.word.cancelled()) return waiting::refuse_cancelled(self);
   return core_in<SequencerCore>(core_).wait(token, deadline);
 }
 
