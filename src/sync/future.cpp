@@ -154,6 +154,14 @@ Sequencer::Future::~Future() {
              "a Sequencer's Future is destroyed while it waits: cancel() it");
 }
 
+void Sequencer::Future::reset() noexcept {
+  auto& wait = core_in<SequencerWait>(wait_);
+  WEFT_CHECK(wait.is_idle(),
+             "a Sequencer's Future is reset while it waits: cancel() it");
+  weft::Future<>::reset();
+  wait.state.store(SequencerWait::State::idle, relaxed);  // nobody knows it
+}
+
 void Sequencer::Future::cancel() noexcept {
   sched::interleave(Op::signal, this);
   core_in<SequencerWait>(wait_).cancel();

@@ -132,12 +132,19 @@ FairMutex::Future::~Future() {
              "a turn is destroyed while it is in line: cancel() it");
 }
 
+void FairMutex::Future::reset() noexcept {
+  auto& place = core_in<FairPlace>(place_);
+  WEFT_CHECK(place.gone(), "a turn is reset while it is in line: cancel() it");
+  weft::Future<>::reset();
+  place.line = nullptr;
+}
+
 void FairMutex::Future::cancel() noexcept {
   sched::interleave(Op::signal, this);
   auto& place = core_in<FairPlace>(place_);
-  if (place.line == nullptr) return;
-  if (place.line->leave(place)) return set(Errc::cancelled);
   auto& turn = detail::FutureAccess::core(*this);
+  if (place.line == nullptr || turn.is_set()) return;  // the lock may be gone
+  if (place.line->leave(place)) return set(Errc::cancelled);
   while (!turn.is_set()) pause();  // who gave it the lock is about to set it
 }
 
