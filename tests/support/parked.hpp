@@ -1,6 +1,8 @@
 // parked.hpp: fibers of which a test knows where they are.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 
 #include <weft/fiber.hpp>
@@ -11,7 +13,10 @@ namespace weft::test {
 
 // Returns when the task waits: for what its body waits for, and nothing else.
 inline void await_parked(const AnyTask& task) {
-  while (task.state() != FiberState::parked) this_fiber::yield();
+  while (task.state() != FiberState::parked) {
+    ASSERT_FALSE(task.done());
+    this_fiber::yield();
+  }
 }
 
 // Runs the body in a fiber that is cancelled already; the caller is a fiber.
