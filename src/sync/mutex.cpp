@@ -26,11 +26,11 @@ constexpr const char* kTwice =
 constexpr const char* kNotHeld =
     "a lock is unlocked by a fiber or thread that does not hold it";
 
-// Before a lock that may wait; the fiber that asks.
-Fiber& about_to_lock(const void* lock) noexcept {
+// Before a lock that may wait; the fiber that asks. Op::wait: at a cancel point.
+Fiber& about_to_lock(const void* lock, Op op = Op::lock) noexcept {
   auto& here = sched::carrier();
   sched::check_may_park(here);
-  sched::interleave(here, Op::lock, lock);
+  sched::interleave(here, op, lock);
   return *sched::carrier().current;
 }
 // Before one that does not.
@@ -50,7 +50,7 @@ void check_locked(Status end) noexcept {
 template <typename Lock, typename Core>
 Result<std::unique_lock<Lock>> acquire_core(Lock& lock, Core& core,
                                             Deadline deadline) {
-  Fiber& self = about_to_lock(&lock);
+  Fiber& self = about_to_lock(&lock, Op::wait);
   if (self.word.cancelled()) {
     return waiting::refuse_cancelled(self).error();
   }
@@ -194,7 +194,7 @@ void SharedMutex::unlock_shared() noexcept {
 Result<std::shared_lock<SharedMutex>> SharedMutex::acquire_shared(
     Deadline deadline) {
   auto& core = core_in<SharedCore>(core_);
-  Fiber& self = about_to_lock(this);
+  Fiber& self = about_to_lock(this, Op::wait);
   if (self.word.cancelled()) return waiting::refuse_cancelled(self).error();
   if (!core.try_lock_shared()) {
     const auto end = core.wait_shared(self, /*shield=*/false, deadline);
