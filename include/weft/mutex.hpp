@@ -129,9 +129,11 @@ class FairMutex::Future : public weft::Future<> {
   Future() noexcept;
   ~Future();  // misuse while it is in line
   // Leaves the line: it is set, with `cancelled`, unless it already was. Who
-  // had the lock by then still has it.
+  // had the lock by then still has it. Nothing if it is in none.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
+  // Makes it new. Misuse while it is in line. Callers: who has both sides.
+  void reset() noexcept;
 
  private:
   friend class FairMutex;

@@ -45,8 +45,11 @@ class Sequencer::Future : public weft::Future<> {
   Future() noexcept;
   ~Future();  // misuse while it waits
   // It is set when this returns: with `cancelled`, unless it already was.
+  // Nothing if it does not wait.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
+  // Makes it new. Misuse while it waits. Callers: who has both sides.
+  void reset() noexcept;
 
  private:
   friend class Sequencer;

@@ -297,6 +297,7 @@ void Simulator::touch(Footprint& by, Op op, const void* object) {
   by.read(fiber(carrier().current));
   switch (op) {
     case Op::lock:
+    case Op::wait:  // it may take what another then waits for
     case Op::access:
     case Op::join_all:
       by.write(name_of(object));
@@ -314,7 +315,6 @@ void Simulator::touch(Footprint& by, Op op, const void* object) {
       by.read(name_of(static_cast<const Fiber*>(object)->family));
       break;
     case Op::begin:
-    case Op::wait:  // its waitable locks before it looks
       break;
     default:
       by.add_all();

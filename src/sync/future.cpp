@@ -122,7 +122,11 @@ std::uint64_t Sequencer::value() const noexcept {
 }
 
 Status Sequencer::wait(std::uint64_t token, Deadline deadline) {
-  sched::interleave(Op::wait, this);
+  auto& here = sched::carrier();
+  sched::check_may_park(here);
+  sched::interleave(here, Op::wait, this);
+  auto& self = *sched::carrier().current;
+  if (self.word.cancelled()) return waiting::refuse_cancelled(self);
   return core_in<SequencerCore>(core_).wait(token, deadline);
 }
 
@@ -148,6 +152,14 @@ Sequencer::Future::Future() noexcept {
 Sequencer::Future::~Future() {
   WEFT_CHECK(core_in<SequencerWait>(wait_).is_idle(),
              "a Sequencer's Future is destroyed while it waits: cancel() it");
+}
+
+void Sequencer::Future::reset() noexcept {
+  auto& wait = core_in<SequencerWait>(wait_);
+  WEFT_CHECK(wait.is_idle(),
+             "a Sequencer's Future is reset while it waits: cancel() it");
+  weft::Future<>::reset();
+  wait.state.store(SequencerWait::State::idle, relaxed);  // nobody knows it
 }
 
 void Sequencer::Future::cancel() noexcept {

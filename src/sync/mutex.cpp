@@ -27,11 +27,11 @@ constexpr const char* kTwice =
 constexpr const char* kNotHeld =
     "a lock is unlocked by a fiber or thread that does not hold it";
 
-// Before a lock that may wait; the fiber that asks.
-Fiber& about_to_lock(const void* lock) noexcept {
+// Before a lock that may wait; the fiber that asks. Op::wait: at a cancel point.
+Fiber& about_to_lock(const void* lock, Op op = Op::lock) noexcept {
   auto& here = sched::carrier();
   sched::check_may_park(here);
-  sched::interleave(here, Op::lock, lock);
+  sched::interleave(here, op, lock);
   return *sched::carrier().current;
 }
 // Before one that does not.
@@ -72,7 +72,7 @@ void lock_core(const char* kind, Core& core, Fiber& self) {
 template <typename Lock, typename Core>
 Result<std::unique_lock<Lock>> acquire_core(Lock& lock, Core& core,
                                             Deadline deadline) {
-  Fiber& self = about_to_lock(&lock);
+  Fiber& self = about_to_lock(&lock, Op::wait);
   if (self.word.cancelled()) {
     return waiting::refuse_cancelled(self).error();
   }
@@ -156,12 +156,19 @@ FairMutex::Future::~Future() {
              "a turn is destroyed while it is in line: cancel() it");
 }
 
+void FairMutex::Future::reset() noexcept {
+  auto& place = core_in<FairPlace>(place_);
+  WEFT_CHECK(place.gone(), "a turn is reset while it is in line: cancel() it");
+  weft::Future<>::reset();
+  place.line = nullptr;
+}
+
 void FairMutex::Future::cancel() noexcept {
   sched::interleave(Op::signal, this);
   auto& place = core_in<FairPlace>(place_);
-  if (place.line == nullptr) return;
-  if (place.line->leave(place)) return set(Errc::cancelled);
   auto& turn = detail::FutureAccess::core(*this);
+  if (place.line == nullptr || turn.is_set()) return;  // the lock may be gone
+  if (place.line->leave(place)) return set(Errc::cancelled);
   while (!turn.is_set()) pause();  // who gave it the lock is about to set it
 }
 
@@ -211,7 +218,7 @@ void SharedMutex::unlock_shared() noexcept {
 Result<std::shared_lock<SharedMutex>> SharedMutex::acquire_shared(
     Deadline deadline) {
   auto& core = core_in<SharedCore>(core_);
-  Fiber& self = about_to_lock(this);
+  Fiber& self = about_to_lock(this, Op::wait);
   if (self.word.cancelled()) return waiting::refuse_cancelled(self).error();
   if (!core.try_lock_shared()) {
     const auto end = core.wait_shared(self, /*shield=*/false, deadline);
