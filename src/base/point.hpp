@@ -26,8 +26,9 @@ enum class Point : std::uint8_t {
   announced,  // a worker said that it sleeps, and has not looked again
   dozing,     // it has looked, and is about to sleep
   expired,    // a timer is off its heap; its wait is not claimed
+  spinning,   // who would have to wait gives the other side a moment first
 };
-inline constexpr unsigned kPoints = 8;
+inline constexpr unsigned kPoints = 9;
 
 #if defined(WEFT_FAULTS)
 

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "base/point.hpp"
 #include "sync/wait_queue.hpp"
 
 namespace weft::sync {
@@ -90,6 +91,7 @@ class FutexCore {
       if (w >> 1 >= token) return true;
       if ((w & kWaiters) != 0) return false;
 #if !defined(WEFT_MODEL)  // where it would wait for a change
+      base::pass(base::Point::spinning);
       pause();
 #endif
     }

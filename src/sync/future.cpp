@@ -98,9 +98,7 @@ Status Futex::wait(std::uint64_t token, Deadline deadline) {
   return core.value() >= token ? Status() : core.wait_slow(token, deadline);
 }
 
-Status Futex::wait(Deadline deadline) {
-  return wait(get() + 1, deadline);
-}
+Status Futex::wait(Deadline deadline) { return wait(get() + 1, deadline); }
 
 void Futex::post() noexcept {
   sched::interleave(Op::signal, this);

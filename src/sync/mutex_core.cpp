@@ -1,5 +1,6 @@
 #include "sync/mutex_core.hpp"
 
+#include "base/point.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker.hpp"
 #include "time/clock.hpp"
@@ -112,6 +113,7 @@ bool MutexCore::spin(Fiber& self) noexcept {
       return false;
     }
 #if !defined(WEFT_MODEL)  // where it would wait for a change
+    base::pass(base::Point::spinning);
     pause();
 #endif
   }
