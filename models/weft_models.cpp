@@ -5,7 +5,9 @@ int main(int argc, char** argv) {
   using namespace weft::model;
   return check_main(
       argc, argv,
-      {work_deque(), ring(), global_queue(), private_queue(), join_word(),
-       control_word(), family(), frames(), idle(), admission(), timers(),
-       wait_list(), thread_wait(), mutex(), futex(), future(), sequencer(), lines(), mistakes(), mistaken_queues()});
+      {work_deque(),  ring(),         global_queue(), private_queue(),
+       join_word(),   control_word(), family(),       frames(),
+       idle(),        admission(),    timers(),       wait_list(),
+       thread_wait(), mutex(),        futex(),        future(),
+       sequencer(),   lines(),        mistakes(),     mistaken_queues()});
 }

@@ -114,7 +114,7 @@ bool SequencerCore::enter() noexcept {
         now == Combiner::free ? Combiner::busy : Combiner::pending;
     // Also from pending to pending: a look that came later than mine must see
     // my count. [count] [combine]
-    if (combiner_.compare_exchange_weak(now, next, seq_cst, seq_cst)) {
+    if (combiner_.compare_exchange_weak(now, next, seq_cst, relaxed)) {
       return now == Combiner::free;
     }
   }
