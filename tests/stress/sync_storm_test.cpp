@@ -103,7 +103,7 @@ TEST_P(SyncStormTest, FairMutexExcludesFibersAndThreads) {
   EXPECT_EQ(counter.added() + counter.late(), 11 * count);
 }
 
-TEST_P(SyncStormTest, SharedMutexExcludesWritersFromAll) {
+TEST_P(SyncStormTest, SharedMutexExcludesWritersAmongFibersAndThreads) {
   const int count = rounds(3'000);
   SharedMutex mutex;
   int value = 0;
@@ -275,7 +275,7 @@ TEST_P(SyncStormTest, FutexLosesNoPostOfFibersAndThreads) {
 
 // ---- Conditions and counters
 
-TEST_P(SyncStormTest, ConditionsCarryABoundedQueue) {
+TEST_P(SyncStormTest, ConditionsCarryAQueueOfFibersAndThreads) {
   const int items = rounds(4'000);
   Mutex mutex;
   ConditionVariable not_empty;
@@ -302,7 +302,7 @@ TEST_P(SyncStormTest, ConditionsCarryABoundedQueue) {
 
 // R-TIMER-03: consumers come and go; a notification is never spent on one who
 // is gone.
-TEST_P(SyncStormTest, ConditionsServeWhoStays) {
+TEST_P(SyncStormTest, ConditionsServeTheThreadsAndFibersThatStay) {
   const int items = rounds(3'000);
   Mutex mutex;
   ConditionVariable changed;
@@ -338,7 +338,7 @@ TEST_P(SyncStormTest, ConditionsServeWhoStays) {
   EXPECT_EQ(taken, items);
 }
 
-TEST_P(SyncStormTest, SemaphoreKeepsCount) {
+TEST_P(SyncStormTest, SemaphoreKeepsCountOfFibersAndThreads) {
   const int count = rounds(4'000);
   constexpr int kPermits = 3;
   Semaphore semaphore(kPermits);
