@@ -8,6 +8,16 @@
 
 namespace weft::sync {
 
+namespace {
+
+// Who was told under the lock may go on before it is free again. If he may then
+// destroy it, he lets whoever told him out first.
+void let_out(base::SpinLock& lock) noexcept {
+  const std::lock_guard hold(lock);
+}
+
+}  // namespace
+
 bool SemaphoreCore::try_take() noexcept {
   const std::lock_guard hold(lock);
   if (permits <= 0) return false;
@@ -51,7 +61,9 @@ bool CountCore::is_zero() noexcept {
 
 Status CountCore::wait(Deadline deadline) noexcept {
   LineAttempt attempt{lock, queue, [this]() noexcept { return left == 0; }};
-  return wait_at(attempt, this, /*shield=*/false, deadline);
+  const auto end = wait_at(attempt, this, /*shield=*/false, deadline);
+  if (end) let_out(lock);
+  return end;
 }
 
 bool BarrierCore::end_round(Woken& woken) noexcept {
@@ -82,6 +94,7 @@ Result<bool> BarrierCore::arrive_and_wait(Deadline deadline) noexcept {
                       }};
   const auto end = wait_at(attempt, this, /*shield=*/false, deadline);
   if (!end && !over) return end.error();
+  let_out(lock);
   return last;
 }
 

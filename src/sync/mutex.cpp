@@ -27,7 +27,7 @@ constexpr const char* kTwice =
 constexpr const char* kNotHeld =
     "a lock is unlocked by a fiber or thread that does not hold it";
 
-// Before a lock that may wait; the fiber that asks. Op::wait: at a cancel point.
+// Before a lock that may wait; the fiber that asks. Op::wait: a cancel point.
 Fiber& about_to_lock(const void* lock, Op op = Op::lock) noexcept {
   auto& here = sched::carrier();
   sched::check_may_park(here);

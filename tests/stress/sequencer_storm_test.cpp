@@ -63,7 +63,7 @@ TEST(SequencerStormThreadTest, LosesNobodyAtTheLastTokenOfRawIncrementers) {
   constexpr std::uint64_t kThreads = 2;
   constexpr std::uint64_t kEach = 2;
   const test::Watchdog watchdog;
-  const int count = scaled(30'000);
+  const int count = scaled(4'000);
   std::vector<std::unique_ptr<Sequencer>> fresh;
   for (int i = 0; i < count; ++i)
     fresh.push_back(std::make_unique<Sequencer>());
@@ -135,7 +135,7 @@ TEST(SequencerStormThreadTest, CompletesEachWaitOnce) {
     }
   };
   const test::Watchdog watchdog;
-  const int count = scaled(20'000);
+  const int count = scaled(4'000);
   std::deque<Round> all(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& it = all[i];

@@ -1,5 +1,5 @@
-// sync_storm_test.cpp: locks, futures and counters between fibers and threads
-// that really run at the same time.
+// sync_storm_test.cpp: futures, conditions and counters between fibers and
+// threads that really run at the same time.
 
 #include <gtest/gtest.h>
 
@@ -8,191 +8,17 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
-#include <thread>
 #include <vector>
 
 #include "base/rng.hpp"
-#include "stress/scale.hpp"
-#include "support/parked.hpp"
-#include "support/runtime_test.hpp"
+#include "stress/fibers_and_threads.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
 namespace {
 
-using test::await_parked;
-using test::scaled;
-
-class SyncStormTest : public test::WorkersTest {
- protected:
-  static int rounds(int plain) {
-    return scaled(explored() ? (plain + 19) / 20 : plain);
-  }
-  // Runs the body in so many fibers; the number is its argument.
-  template <typename F>
-  void in_fibers(std::uint64_t count, F body) {
-    Nursery nursery(runtime());
-    for (std::uint64_t i = 0; i < count; ++i) {
-      nursery.spawn([&body, i] { body(i); });
-    }
-    EXPECT_TRUE(nursery.join());
-  }
-  // The same, and on threads as well.
-  template <typename F>
-  void in_fibers_and_threads(std::uint64_t fibers, std::uint64_t threads,
-                             F body) {
-    std::vector<std::thread> all;
-    for (std::uint64_t i = 0; i < threads; ++i) {
-      all.emplace_back([&body, i, fibers] { body(fibers + i); });
-    }
-    in_fibers(fibers, body);
-    for (auto& thread : all) thread.join();
-  }
-};
+class SyncStormTest : public test::FibersAndThreadsTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, SyncStormTest, ::testing::Values(1u, 2u, 4u));
-
-// ---- Locks
-
-// Counts under a lock, which some wait for until a deadline. Who has it may
-// lose it only by unlocking.
-template <typename Lock>
-class Counter {
- public:
-  void work(std::uint64_t seed, int count) {
-    base::Rng rng(seed);
-    for (int i = 0; i < count; ++i) {
-      if (rng.below(4) != 0) {
-        std::lock_guard hold(lock_);
-        add(rng);
-      } else if (const auto held = lock_.acquire(Deadline::after(
-                     std::chrono::microseconds(rng.below(50))))) {
-        add(rng);
-      } else {
-        ++late_;
-      }
-    }
-  }
-  int added() const { return value_; }
-  int late() const { return late_; }
-
- private:
-  void add(base::Rng& rng) {
-    const int seen = value_;
-    if (rng.below(32) == 0) this_fiber::yield();
-    value_ = seen + 1;
-  }
-  Lock lock_;
-  int value_ = 0;  // plain
-  std::atomic<int> late_{0};
-};
-
-// R-MUTEX-01 R-MUTEX-04 R-TIMER-03
-TEST_P(SyncStormTest, MutexExcludesFibersAndThreads) {
-  const int count = rounds(8'000);
-  Counter<Mutex> counter;
-  in_fibers_and_threads(8, 3, [&](auto i) { counter.work(i, count); });
-  EXPECT_EQ(counter.added() + counter.late(), 11 * count);
-}
-
-// R-EVENT-04
-TEST_P(SyncStormTest, FairMutexExcludesFibersAndThreads) {
-  const int count = rounds(2'000);
-  Counter<FairMutex> counter;
-  in_fibers_and_threads(8, 3, [&](auto i) { counter.work(i, count); });
-  EXPECT_EQ(counter.added() + counter.late(), 11 * count);
-}
-
-TEST_P(SyncStormTest, SharedMutexExcludesWritersFromAll) {
-  const int count = rounds(3'000);
-  SharedMutex mutex;
-  int value = 0;
-  std::atomic<int> written{0};
-  in_fibers_and_threads(8, 3, [&](std::uint64_t i) {
-    base::Rng rng(i);
-    for (int n = 0; n < count; ++n) {
-      const auto when =
-          Deadline::after(std::chrono::microseconds(rng.below(100)));
-      if (rng.below(4) == 0) {
-        if (const auto held = mutex.acquire(when)) {
-          ++value;
-          ++written;
-        }
-      } else if (const auto held = mutex.acquire_shared(when)) {
-        const int seen = value;
-        if (rng.below(16) == 0) this_fiber::yield();
-        ASSERT_EQ(value, seen);
-      }
-    }
-  });
-  EXPECT_EQ(value, written);
-}
-
-// R-MUTEX-04 C-29: all wait at once, and each gets in once.
-TEST_P(SyncStormTest, AHerdPassesAMutex) {
-  const int herd = rounds(10'000);
-  in_fiber([&] {
-    Mutex mutex;
-    int passed = 0;
-    std::unique_lock hold(mutex);
-    Nursery nursery;
-    Task<> last;
-    for (int i = 0; i < herd; ++i) {
-      last = nursery.spawn([&] {
-        std::lock_guard held(mutex);
-        ++passed;
-      });
-    }
-    await_parked(last);
-    hold.unlock();
-    EXPECT_TRUE(nursery.join());
-    EXPECT_EQ(passed, herd);
-  });
-}
-
-// Cancels and deadlines among the waiters: nobody is forgotten.
-template <typename Lock>
-void give_up_storm(int count) {
-  base::Rng rng(7);
-  for (int round = 0; round < count; ++round) {
-    Lock lock;
-    int inside = 0;
-    std::atomic<int> patient{0};
-    Nursery nursery;
-    std::vector<Task<>> tasks;
-    for (int i = 0; i < 8; ++i) {
-      const auto when =
-          Deadline::after(std::chrono::microseconds(rng.below(60)));
-      tasks.push_back(nursery.spawn([&, i, when] {
-        if (i % 4 == 0) {
-          std::lock_guard hold(lock);
-          ASSERT_EQ(++inside, 1);
-          --inside;
-          ++patient;
-        } else if (const auto held = lock.acquire(when)) {
-          ASSERT_EQ(++inside, 1);
-          this_fiber::yield();
-          --inside;
-        }
-      }));
-    }
-    for (std::size_t i = 1; i < 8; i += 1 + rng.below(3)) {
-      if (i % 4 != 0) tasks[i].cancel();
-    }
-    (void)nursery.join();
-    ASSERT_EQ(patient, 2);
-    ASSERT_TRUE(lock.try_lock());
-    lock.unlock();
-  }
-}
-
-TEST_P(SyncStormTest, LocksForgetNobodyWhenOthersGiveUp) {
-  in_fiber([] {
-    give_up_storm<Mutex>(rounds(1'000));
-    give_up_storm<FairMutex>(rounds(500));
-    give_up_storm<SharedMutex>(rounds(500));
-  });
-}
 
 // ---- Futures and futexes
 
@@ -275,7 +101,7 @@ TEST_P(SyncStormTest, FutexLosesNoPostOfFibersAndThreads) {
 
 // ---- Conditions and counters
 
-TEST_P(SyncStormTest, ConditionsCarryABoundedQueue) {
+TEST_P(SyncStormTest, ConditionsCarryAQueueOfFibersAndThreads) {
   const int items = rounds(4'000);
   Mutex mutex;
   ConditionVariable not_empty;
@@ -302,7 +128,7 @@ TEST_P(SyncStormTest, ConditionsCarryABoundedQueue) {
 
 // R-TIMER-03: consumers come and go; a notification is never spent on one who
 // is gone.
-TEST_P(SyncStormTest, ConditionsServeWhoStays) {
+TEST_P(SyncStormTest, ConditionsServeTheThreadsAndFibersThatStay) {
   const int items = rounds(3'000);
   Mutex mutex;
   ConditionVariable changed;
@@ -338,7 +164,7 @@ TEST_P(SyncStormTest, ConditionsServeWhoStays) {
   EXPECT_EQ(taken, items);
 }
 
-TEST_P(SyncStormTest, SemaphoreKeepsCount) {
+TEST_P(SyncStormTest, SemaphoreKeepsCountOfFibersAndThreads) {
   const int count = rounds(4'000);
   constexpr int kPermits = 3;
   Semaphore semaphore(kPermits);
