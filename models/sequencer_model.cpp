@@ -185,6 +185,22 @@ void from_a_callback(Program& p) {
   p.finally([=] { s.expect_told(2); });
 }
 
+// Of two that are reached at once each cancels the other when it is told: the
+// first does not wait for the second, which comes after it on the same stack.
+void callback_cancels_next(Program& p) {
+  const Scene s(p);
+  auto& thread = p.make<PlainThread>("thread");
+  for (std::size_t i = 0; i < 2; ++i) {
+    s.wait(i, 1);
+    s.waiters[i].then = [=] { s.waiters[1 - i].wait.cancel(); };
+  }
+  p.thread("incrementer", [=, &thread] {
+    thread.begin();
+    s.increment(0);
+  });
+  p.finally([=] { s.expect_told(2); });
+}
+
 // The whole of a wait, with its end on the stack of who waits.
 void wait_or_deadline(Program& p) {
   auto& sequencer = p.make<SequencerCore>("sequencer", 0);
@@ -209,75 +225,74 @@ constexpr const char* kFile = "sync/sequencer_core.cpp";
 
 Protocol sequencer() {
   constexpr auto kSkip = Effect::skip;
-  return {.name = "sequencer",
-          .files = {kFile, "sync/sequencer_core.hpp"},
-          .scenarios = {{"two incrementers", two_incrementers},
-                        {"request or increment", request_or_increment},
-                        {"cancel a request or reach", cancel_request_or_reach},
-                        {"cancel in heap or reach", cancel_in_heap_or_reach},
-                        {"two cancel a request", two_cancel_a_request},
-                        {"two cancel one", two_cancel_one},
-                        {"two cancel two", two_cancel_two},
-                        {"cancel beside reach", cancel_beside_reach},
-                        {"from a callback", from_a_callback},
-                        {"wait or deadline", wait_or_deadline},
-                        {"increment and request", increment_and_request,
-                         Options{.preemptions = 3, .spurious_failures = 0}},
-                        {"three incrementers", three_incrementers,
-                         Options{.max_seconds = 30}},
-                        {"request or two", request_or_two,
-                         Options{.max_seconds = 30}},
-                        {"advance", advance}},
-          .mutations = {
-              {"increment acq_rel", kFile, "::increment(", "counter_.fetch_add",
-               acq_rel},
-              {"advance acq_rel", kFile, "::advance(",
-               "counter_.compare_exchange", acq_rel},
-              {"request relaxed", kFile, "::wait(", "requests_.compare_exch"},
-              {"request acquire", kFile, "::wait(", "requests_.compare_exch",
-               acquire},
-              {"request release", kFile, "::wait(", "requests_.compare_exch",
-               release},
-              {"request: nobody looks again", kFile, "::wait(",
-               "(counter_.load(seq_cst)", relaxed, Effect::stale},
-              {"request: looks again acquire", kFile, "::wait(",
-               "(counter_.load(seq_cst)", acquire},
-              {"cancel: not given up", kFile, "::cancel(", "(now, then,",
-               relaxed, kSkip},
-              {"cancel: push acquire", kFile, "::cancel(",
-               "cancels_.compare_exch", acquire},
-              {"cancel: push release", kFile, "::cancel(",
-               "cancels_.compare_exch", release},
-              {"cancel: not pushed", kFile, "::cancel(",
-               "cancels_.compare_exch", relaxed, kSkip},
-              {"enter release", kFile, "::enter(", "combiner_.compare_exch",
-               release},
-              {"enter acq_rel", kFile, "::enter(", "combiner_.compare_exch",
-               acq_rel},
-              {"enter: not said", kFile, "::enter(", "combiner_.compare_exch",
-               relaxed, kSkip},
-              {"leave acquire", kFile, "::leave(", "combiner_.compare_exch",
-               acquire},
-              {"leave: busy release", kFile, "::leave(", "combiner_.store",
-               release},
-              {"leave: busy not written", kFile, "::leave(", "combiner_.store",
-               relaxed, kSkip},
-              {"pass: cancels release", kFile, "::pass(", "cancels_.exchange",
-               release},
-              {"pass: cancels acquire", kFile, "::pass(", "cancels_.exchange",
-               acquire},
-              {"pass: requests release", kFile, "::pass(", "requests_.exchange",
-               release},
-              {"pass: requests acquire", kFile, "::pass(", "requests_.exchange",
-               acquire},
-              {"pass: in heap not written", kFile, "::pass(",
-               "(now, State::in_heap,", relaxed, kSkip},
-              {"pass: done not written", kFile, "::pass(", "(now, State::done,",
-               relaxed, kSkip},
-              {"pass: cancelled not written", kFile, "::pass(",
-               "wait.state.store(State::done", relaxed, kSkip},
-              {"pass: count acquire", kFile, "::pass(", "= counter_.load",
-               acquire}}};
+  return {
+      .name = "sequencer",
+      .files = {kFile, "sync/sequencer_core.hpp"},
+      .scenarios = {{"two incrementers", two_incrementers},
+                    {"request or increment", request_or_increment},
+                    {"cancel a request or reach", cancel_request_or_reach},
+                    {"cancel in heap or reach", cancel_in_heap_or_reach},
+                    {"two cancel a request", two_cancel_a_request},
+                    {"two cancel one", two_cancel_one},
+                    {"two cancel two", two_cancel_two},
+                    {"cancel beside reach", cancel_beside_reach},
+                    {"from a callback", from_a_callback},
+                    {"callback cancels the next", callback_cancels_next},
+                    {"wait or deadline", wait_or_deadline},
+                    {"increment and request", increment_and_request,
+                     Options{.preemptions = 3, .spurious_failures = 0}},
+                    {"three incrementers", three_incrementers,
+                     Options{.max_seconds = 30}},
+                    {"request or two", request_or_two,
+                     Options{.max_seconds = 30}},
+                    {"advance", advance}},
+      .mutations = {
+          {"increment acq_rel", kFile, "::increment(", "counter_.fetch_add",
+           acq_rel},
+          {"advance acq_rel", kFile, "::advance(", "counter_.compare_exchange",
+           acq_rel},
+          {"request relaxed", kFile, "::wait(", "requests_.compare_exch"},
+          {"request acquire", kFile, "::wait(", "requests_.compare_exch",
+           acquire},
+          {"request release", kFile, "::wait(", "requests_.compare_exch",
+           release},
+          {"request: nobody looks again", kFile, "::wait(",
+           "(counter_.load(seq_cst)", relaxed, Effect::stale},
+          {"request: looks again acquire", kFile, "::wait(",
+           "(counter_.load(seq_cst)", acquire},
+          {"cancel: not given up", kFile, "::cancel(", "(now, then,", relaxed,
+           kSkip},
+          {"cancel: push acquire", kFile, "::cancel(", "cancels_.compare_exch",
+           acquire},
+          {"cancel: push release", kFile, "::cancel(", "cancels_.compare_exch",
+           release},
+          {"cancel: not pushed", kFile, "::cancel(", "cancels_.compare_exch",
+           relaxed, kSkip},
+          {"enter release", kFile, "::enter(", "combiner_.compare_exch",
+           release},
+          {"enter acq_rel", kFile, "::enter(", "combiner_.compare_exch",
+           acq_rel},
+          {"enter: not said", kFile, "::enter(", "combiner_.compare_exch",
+           relaxed, kSkip},
+          {"leave acquire", kFile, "::leave(", "combiner_.exchange", acquire},
+          {"leave: not written", kFile, "::leave(", "combiner_.exchange",
+           relaxed, kSkip},
+          {"pass: cancels release", kFile, "::pass(", "cancels_.exchange",
+           release},
+          {"pass: cancels acquire", kFile, "::pass(", "cancels_.exchange",
+           acquire},
+          {"pass: requests release", kFile, "::pass(", "requests_.exchange",
+           release},
+          {"pass: requests acquire", kFile, "::pass(", "requests_.exchange",
+           acquire},
+          {"pass: in heap not written", kFile, "::pass(",
+           "(now, State::in_heap,", relaxed, kSkip},
+          {"pass: done not written", kFile, "::pass(", "(now, State::done,",
+           relaxed, kSkip},
+          {"pass: cancelled not written", kFile, "::pass(",
+           "wait.state.store(State::done", relaxed, kSkip},
+          {"pass: count acquire", kFile, "::pass(", "= counter_.load",
+           acquire}}};
 }
 
 }  // namespace weft::model

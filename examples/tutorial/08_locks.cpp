@@ -72,7 +72,7 @@ Status shop() {
 
   // A plain thread brings the jobs, and says when it is done.
   weft::Future<int> brought;
-  std::thread supplier([&] {
+  std::jthread supplier([&] {
     int count = 0;
     for (int job = 1; job <= kJobs; ++job) count += jobs.put(job) ? 1 : 0;
     brought.set(count);
@@ -80,7 +80,6 @@ Status shop() {
   opened.set();
 
   std::printf("brought: %d jobs\n", WEFT_TRY(brought.wait()));
-  supplier.join();
   WEFT_TRY(finished.wait());
   for (int i = 0; i < 3; ++i) WEFT_TRY(jobs.put(-1));
   WEFT_TRY(crew.join());

@@ -1,4 +1,7 @@
 // event.hpp: a door: open or shut, until somebody changes it.
+//
+// Lives until every call of set() and reset() has returned: one that was waited
+// for may still be under way. For an event that dies with its wait: Latch(1).
 #pragma once
 
 #include "weft/sequencer.hpp"

@@ -23,7 +23,7 @@ class Futex {
   //   Callers:   fibers and threads, as of all below.
   std::uint64_t get() const noexcept;
   // May return ok before get() >= token: look, and wait again.
-  //   Suspends:  until a post(), if get() < token. Always a cancel point.
+  //   Suspends:  until get() >= token, or less. Always a cancel point.
   //   Errors:    cancelled, timed_out, exhausted (memory for the deadline).
   Status wait(std::uint64_t token, Deadline deadline = Deadline::never());
   // For the next post().

@@ -9,8 +9,9 @@
 // until the setter's call has begun to tell, not until it returns: who has seen
 // it set may destroy it.
 //
-// Misuse, which is reported and aborts: setting it twice, two who wait at once,
-// a callback beside a wait, destroying or resetting it while somebody waits.
+// Misuse, which is reported and aborts: setting it twice, setting no error as
+// one, two who wait at once (also one future twice in wait_any), a callback
+// beside a wait, destroying or resetting it while somebody waits.
 #pragma once
 
 #include <cstddef>
@@ -42,12 +43,13 @@ class AnyFuture {  // what all Future<T> can do
   // Calls callback.run(callback) once it is set, on the setter's stack: it must
   // not wait. False, and never called: it is set already.
   //   Suspends:  never. Callers: one, in place of wait().
-  bool subscribe(Callback& callback) noexcept;
+  [[nodiscard]] bool subscribe(Callback& callback) noexcept;
 
  protected:
   constexpr AnyFuture() noexcept = default;
   ~AnyFuture();
   void complete(Error error) noexcept;
+  void fail(Error error) noexcept;  // misuse: no error
   Status await(Deadline deadline);
   Status result() const noexcept;  // once it is set
   void renew() noexcept;
@@ -68,8 +70,8 @@ class Future : public AnyFuture {
     value_.emplace(std::move(value));
     complete(Errc{});
   }
-  void set(Error error) noexcept { complete(error); }
-  void set(Errc code) noexcept { complete(code); }
+  void set(Error error) noexcept { fail(error); }
+  void set(Errc code) noexcept { fail(code); }
 
   // Takes the value: once.
   //   Suspends:  until it is set. Always a cancel point.
@@ -99,8 +101,8 @@ class Future<void> : public AnyFuture {
 
   // As above.
   void set() noexcept { complete(Errc{}); }
-  void set(Error error) noexcept { complete(error); }
-  void set(Errc code) noexcept { complete(code); }
+  void set(Error error) noexcept { fail(error); }
+  void set(Errc code) noexcept { fail(code); }
   Status wait(Deadline deadline = Deadline::never()) {
     if (const Status waited = await(deadline); !waited) return waited;
     return result();

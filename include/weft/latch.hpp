@@ -1,7 +1,8 @@
 // latch.hpp: wait for a number of things: once, in rounds, as they come, or for
 // what is done once.
 //
-// All may be destroyed as soon as a wait for them has returned.
+// All may be destroyed once every wait for them has returned, though the call
+// that ended it may not have.
 #pragma once
 
 #include <cstddef>

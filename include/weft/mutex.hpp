@@ -6,8 +6,8 @@
 //     ++count;
 //   }
 //
-// std::lock_guard, unique_lock, shared_lock and scoped_lock work on all of
-// these. lock() is what they call: it cannot report, so it is no cancel point,
+// std::lock_guard, unique_lock and scoped_lock work on the first three, and
+// shared_lock on SharedMutex. lock() is what they call: it cannot report, so it is no cancel point,
 // and a cancelled fiber may lock to clean up. acquire() is its timed form, and
 // a cancel point. A lock is owned by the fiber or plain thread that took it; a
 // fiber may wait, and go on on another worker, while it holds one.
@@ -47,8 +47,8 @@ struct Locker {
 
 }  // namespace detail
 
-// Unfair: whoever comes first after an unlock has it; but who has waited for a
-// millisecond, or found the owner waiting for something else, is the next.
+// Unfair: whoever comes first after an unlock has it; but who was woken in vain
+// for a millisecond, or found the owner waiting for something else, is next.
 // Spins for a moment while the owner runs on another worker.
 class Mutex {
  public:
@@ -201,9 +201,12 @@ class KeyedMutex {
   };
 
   // Keys of one shard share a short lock.
+  // Hash and comparison must not throw.
   explicit KeyedMutex(std::size_t shards = 64)
       : shards_(std::make_unique<Shard[]>(shards == 0 ? 1 : shards)),
         count_(shards == 0 ? 1 : shards) {}
+  KeyedMutex(const KeyedMutex&) = delete;
+  KeyedMutex& operator=(const KeyedMutex&) = delete;
 
   //   Suspends:  while another holds this key. Always a cancel point.
   //   Errors:    cancelled, timed_out, exhausted (memory for the deadline).
@@ -219,6 +222,8 @@ class KeyedMutex {
       return held.error();
     }
   }
+  // Does not wait for the key, at most for others who come and go in its
+  // shard; no cancel point.
   //   Errors:    would_block. Throws: as acquire().
   Result<Guard> try_acquire(const Key& key) {
     auto& shard = shard_of(key);

@@ -11,6 +11,7 @@
 //       list may live in the thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/check.hpp"
@@ -58,9 +59,14 @@ struct Carrier {
   HeldLock held[kHeldLocks] = {};  // the innermost ones, for the report
 };
 
+static_assert(sizeof(Current) == sizeof(void*) &&
+              offsetof(Carrier, current) == offsetof(detail::Here, fiber) &&
+              offsetof(Carrier, simulator) ==
+                  offsetof(detail::Here, simulator));
+
 }  // namespace weft::sched
 
-// Read by assembly alone: detail/here.hpp.
+// Read by the assembly of detail/here.hpp, which nothing can cache.
 extern "C" __attribute__((
     tls_model("initial-exec"))) __thread weft::sched::Carrier* weft_tls_carrier;
 

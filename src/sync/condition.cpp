@@ -38,13 +38,14 @@ Status ConditionVariable::wait(std::unique_lock<Mutex>& lock,
     simulator->note(Op::wait, this);
   }
   const auto who = wait.park(deadline);
+  sync::came_back();
   const bool notified = who == fiber::source(0);
   if (!notified) {
     core.lock.lock();
     core.queue.remove(node);
     core.lock.unlock();
   }
-  while (!node.gone()) pause();  // its waker is at its last touch
+  waiting::until_gone(node);
   wait.end();
   lock.lock();
   return waiting::outcome(who);

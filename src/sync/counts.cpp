@@ -141,7 +141,7 @@ void OnceCore::end(bool succeeded) noexcept {
   runner = nullptr;
   if (succeeded) {
     state.store(State::done, release);  // [done]
-    (void)queue.wake_all(Reason::signal, woken);
+    (void)queue.wake_all(Reason::data, woken);
   } else {
     state.store(State::idle, relaxed);  // the lock's
     (void)queue.wake_one(Reason::signal, woken);

@@ -33,11 +33,11 @@ class FutexCore {
   // Any thread.
   void post() noexcept {
     auto w = word_.load(relaxed);  // the exchange decides
-    // [post] F1
-    while (!word_.compare_exchange_weak(w, (w & ~kWaiters) + kOne, release,
-                                        relaxed)) {
+    while ((w & kWaiters) == 0) {
+      // [post]; the last touch: who sees it may destroy the futex.
+      if (word_.compare_exchange_weak(w, w + kOne, release, relaxed)) return;
     }
-    if ((w & kWaiters) != 0) wake_all();
+    post_and_wake();
   }
 
   // Any fiber or thread; value() < token. May return ok earlier. Errors:
@@ -98,9 +98,12 @@ class FutexCore {
     return false;
   }
 
-  void wake_all() noexcept {
+  // Under the lock, where who destroys it comes by.
+  void post_and_wake() noexcept {
     Woken woken;
     lock_.lock();
+    // [post]; the bit cannot come back meanwhile: F1
+    word_.fetch_add(kOne - (word_.load(relaxed) & kWaiters), release);
     queue_.wake_all(Reason::signal, woken);
     lock_.unlock();
   }

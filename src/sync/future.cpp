@@ -30,10 +30,7 @@ bool AnyFuture::is_set() const noexcept {
 }
 
 bool AnyFuture::subscribe(Callback& callback) noexcept {
-  static_assert(sizeof(Callback) == sizeof(sync::Callback));
-  sched::interleave(Op::wait, this);
-  return core_in<FutureCore>(core_).subscribe(
-      reinterpret_cast<sync::Callback&>(callback));
+  return core_in<FutureCore>(core_).subscribe(callback);
 }
 
 void AnyFuture::complete(Error error) noexcept {
@@ -42,8 +39,12 @@ void AnyFuture::complete(Error error) noexcept {
 }
 
 Status AnyFuture::await(Deadline deadline) {
-  sched::interleave(Op::wait, this);
   return core_in<FutureCore>(core_).wait(deadline);
+}
+
+void AnyFuture::fail(Error error) noexcept {
+  WEFT_CHECK(error != Errc{}, "a future is to fail with no error");
+  complete(error);
 }
 
 Status AnyFuture::result() const noexcept {
@@ -56,7 +57,6 @@ Result<std::size_t> wait_any(std::span<AnyFuture* const> futures,
                              Deadline deadline) {
   constexpr std::size_t kOnStack = 16;
   if (futures.empty()) return Errc::invalid;
-  for (const auto* future : futures) sched::interleave(Op::wait, future);
   FutureCore* few[kOnStack];
   fiber::WaitNode few_nodes[kOnStack];
   std::unique_ptr<FutureCore*[]> many;
@@ -129,17 +129,17 @@ Status Sequencer::wait(std::uint64_t token, Deadline deadline) {
 }
 
 void Sequencer::wait(std::uint64_t token, Future& done) noexcept {
-  sched::interleave(Op::wait, this);
+  sched::interleave(sched::carrier(), Op::wait, this);
   core_in<SequencerCore>(core_).wait(token, core_in<SequencerWait>(done.wait_));
 }
 
 void Sequencer::increment() noexcept {
-  sched::interleave(Op::signal, this);
+  sched::interleave(sched::carrier(), Op::signal, this);
   core_in<SequencerCore>(core_).increment();
 }
 
 void Sequencer::advance(std::uint64_t value) noexcept {
-  sched::interleave(Op::signal, this);
+  sched::interleave(sched::carrier(), Op::signal, this);
   core_in<SequencerCore>(core_).advance(value);
 }
 
@@ -161,7 +161,7 @@ void Sequencer::Future::reset() noexcept {
 }
 
 void Sequencer::Future::cancel() noexcept {
-  sched::interleave(Op::signal, this);
+  sched::interleave(sched::carrier(), Op::signal, this);
   core_in<SequencerWait>(wait_).cancel();
 }
 

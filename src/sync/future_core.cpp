@@ -78,9 +78,10 @@ Result<std::size_t> FutureCore::wait_any(std::span<FutureCore* const> futures,
                     {&Several::is_ready, &several});
   }
   const auto who = ready ? wait.withdraw() : wait.park(deadline);
+  came_back();
   for (std::size_t i = 0; i < entered; ++i) {
     if (nodes[i].gone() || futures[i]->word_.leave(nodes[i])) continue;
-    while (!nodes[i].gone()) pause();  // its setter is at its last touch
+    waiting::until_gone(nodes[i]);
   }
   wait.end();
   if (const auto set = several.first_set(); set != futures.size()) return set;

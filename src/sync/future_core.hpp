@@ -5,15 +5,13 @@
 
 #include "sync/future_word.hpp"
 #include "wait/wait.hpp"
+#include <weft/future.hpp>
 #include <weft/result.hpp>
 #include <weft/time.hpp>
 
 namespace weft::sync {
 
-// As AnyFuture::Callback.
-struct Callback {
-  void (*run)(Callback&) noexcept;
-};
+using Callback = AnyFuture::Callback;
 
 class FutureCore {
  public:
@@ -35,7 +33,7 @@ class FutureCore {
   void reset() noexcept;
   void check_unused() const noexcept;
 
-  // The first that is set; else waits for one of them. At most kAny.
+  // The first that is set; else waits for one of them. A node for each.
   static Result<std::size_t> wait_any(std::span<FutureCore* const> futures,
                                       std::span<WaitNode> nodes,
                                       Deadline deadline) noexcept;

@@ -4,7 +4,7 @@
 //   bit  1     callback what whom is
 //   bit  0     set
 //
-// A wait for several futures has a node at each, with an index (wait_any).
+// A wait for several futures has a node at each (wait_any).
 //
 // Invariants
 //   P1  Set once: the exchange that sets it takes whom, and is the setter's

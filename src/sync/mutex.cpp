@@ -7,7 +7,6 @@
 #include "sync/line_cores.hpp"
 #include "sync/mutex_core.hpp"
 #include "sync/wait_graph.hpp"
-#include <weft/condition.hpp>
 #include <weft/mutex.hpp>
 
 namespace weft {
@@ -144,7 +143,9 @@ void FairMutex::lock(Future& turn) noexcept {
   auto& place = core_in<FairPlace>(turn.place_);
   WEFT_CHECK(place.gone() && !turn.is_set(),
              "a turn is used again before it was reset");
-  if (core_in<FairCore>(core_).enter(self, place)) turn.set();
+  if (core_in<FairCore>(core_).enter(self, place)) {
+    detail::FutureAccess::core(turn).set(Errc{});  // no choice in between
+  }
 }
 
 FairMutex::Future::Future() noexcept {
@@ -152,7 +153,8 @@ FairMutex::Future::Future() noexcept {
 }
 
 FairMutex::Future::~Future() {
-  WEFT_CHECK(core_in<FairPlace>(place_).gone(),
+  const auto& place = core_in<FairPlace>(place_);
+  WEFT_CHECK(place.gone() && (place.line == nullptr || is_set()),
              "a turn is destroyed while it is in line: cancel() it");
 }
 
@@ -168,7 +170,7 @@ void FairMutex::Future::cancel() noexcept {
   auto& place = core_in<FairPlace>(place_);
   auto& turn = detail::FutureAccess::core(*this);
   if (place.line == nullptr || turn.is_set()) return;  // the lock may be gone
-  if (place.line->leave(place)) return set(Errc::cancelled);
+  if (place.line->leave(place)) return turn.set(Errc::cancelled);
   while (!turn.is_set()) pause();  // who gave it the lock is about to set it
 }
 

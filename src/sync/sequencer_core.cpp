@@ -1,8 +1,43 @@
 #include "sync/sequencer_core.hpp"
 
 #include "base/check.hpp"
+#include "sched/carrier.hpp"
 
 namespace weft::sync {
+
+namespace {
+
+// As long as it lives nobody is switched away from here: callbacks run, which
+// must not wait, and a simulation stops nobody in the middle. Wakes come when it
+// goes, all at once.
+class Delivery {
+ public:
+  Delivery() noexcept : here_(sched::carrier_or_null()) {
+    if (here_ == nullptr) return;  // a model's thread: nothing here can wait
+    if (here_->lock_depth < sched::Carrier::kHeldLocks) {
+      here_->held[here_->lock_depth] = {this, __builtin_return_address(0)};
+    }
+    ++here_->lock_depth;
+  }
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+  ~Delivery() {
+    if (here_ == nullptr) return;
+    if (--here_->lock_depth == 0 && here_->deferred != nullptr) {
+      sched::flush_deferred(*here_);
+    }
+  }
+  // A delivery may be under way below, on this very stack.
+  static bool is_possible() noexcept {
+    const auto* const here = sched::carrier_or_null();
+    return here != nullptr && here->lock_depth != 0;
+  }
+
+ private:
+  sched::Carrier* const here_;
+};
+
+}  // namespace
 
 // Waits that are done, reached ones as they came, linked by `link`.
 struct SequencerCore::Done {
@@ -25,6 +60,8 @@ struct SequencerCore::Done {
   }
   // X2. Each may be gone once it is set.
   void set_all() const noexcept {
+    if (first == nullptr && first_cancelled == nullptr) return;
+    const Delivery delivery;
     set(first, Errc{});
     set(first_cancelled, Errc::cancelled);
   }
@@ -100,8 +137,10 @@ void SequencerWait::cancel() noexcept {
     its.combine();
     break;
   }
-  // Done, by another combiner: it sets this as soon as it has left.
-  for (int round = 0; now != State::idle && !future.is_set(); ++round) {
+  // Done, by another combiner: it sets this as soon as it has left. If that is
+  // below on this stack it goes on when this returns.
+  if (now == State::idle || Delivery::is_possible()) return;
+  for (int round = 0; !future.is_set(); ++round) {
     round < 64 ? pause() : yield_cpu();
   }
 }
@@ -120,25 +159,21 @@ bool SequencerCore::enter() noexcept {
   }
 }
 
-// False: something came meanwhile, once more.
+// False: something came meanwhile, and somebody must look again.
 bool SequencerCore::leave() noexcept {
-  auto now = Combiner::busy;
   // [combine] [count]
-  if (combiner_.compare_exchange_strong(now, Combiner::free, seq_cst,
-                                        seq_cst)) {
-    return true;
-  }
-  combiner_.store(Combiner::busy, seq_cst);  // [count]
-  return false;
+  return combiner_.exchange(Combiner::free, seq_cst) != Combiner::pending;
 }
 
+// What one pass found is set before the next: however many come, it does not
+// wait for them.
 void SequencerCore::combine() noexcept {
-  if (!enter()) return;
-  Done done;
-  do {
+  for (bool over = false; !over && enter();) {
+    Done done;
     pass(done);
-  } while (!leave());
-  done.set_all();  // X2
+    over = leave();
+    done.set_all();  // X2
+  }
 }
 
 void SequencerCore::pass(Done& done) noexcept {

@@ -40,7 +40,7 @@ class WaitGraph {
     wait.next_ = first_;
     if (first_ != nullptr) first_->previous_ = &wait;
     first_ = &wait;
-    if (closes_circle(wait)) report(wait);
+    if (const auto* found = in_circle(wait)) report(*found);
   }
   void leave(WaitsForLock& wait) noexcept {
     const std::lock_guard hold(lock_);
@@ -58,11 +58,16 @@ class WaitGraph {
     }
     return nullptr;
   }
-  // There is no circle without this one, or it would have been reported.
-  bool closes_circle(const WaitsForLock& wait) const noexcept {
-    const auto* at = next_of(wait);
-    while (at != nullptr && at != &wait) at = next_of(*at);
-    return at == &wait;
+  // One of a circle that can be reached from here; nullptr: there is none. It
+  // need not be this one: a turn of a FairMutex that comes up closes a circle
+  // of those who wait already.
+  const WaitsForLock* in_circle(const WaitsForLock& wait) const noexcept {
+    const auto* at = &wait;
+    for (const auto* step = first_; step != nullptr; step = step->next_) {
+      at = next_of(*at);
+      if (at == nullptr) return nullptr;
+    }
+    return at;  // as many steps as there are: it goes round
   }
   [[noreturn]] void report(const WaitsForLock& wait) const noexcept {
     std::fprintf(stderr, "weft: these wait for each other:\n");

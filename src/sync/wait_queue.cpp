@@ -8,25 +8,21 @@ void Woken::enqueue() noexcept {
   if (first_->next == nullptr) return sched::make_runnable(*first_);
   const auto* const here = sched::carrier_or_null();
   const bool deferred = here != nullptr && here->lock_depth != 0;
-  Fiber* batch = nullptr;  // oldest first
-  for (Fiber* fiber = first_; fiber != nullptr;) {
-    Fiber* const rest = fiber->next;
+  Fiber* oldest = nullptr;
+  while (Fiber* const fiber = first_) {
+    first_ = fiber->next;
+    fiber->next = oldest;
+    oldest = fiber;
+  }
+  while (Fiber* const fiber = oldest) {
+    oldest = fiber->next;
     if (fiber->proxy || deferred) {
       sched::make_runnable(*fiber);
     } else {
-      fiber->next = batch;
-      batch = fiber;
+      add(fiber);  // newest first again, as the queues want it
     }
-    fiber = rest;
   }
-  Fiber* newest = nullptr;
-  while (batch != nullptr) {
-    Fiber* const rest = batch->next;
-    batch->next = newest;
-    newest = batch;
-    batch = rest;
-  }
-  if (newest != nullptr) sched::Scheduler::enqueue_list(newest);
+  if (first_ != nullptr) sched::Scheduler::enqueue_list(first_);
 }
 
 }  // namespace weft::sync

@@ -106,6 +106,14 @@ inline bool is_left(base::SpinLock& lock, const WaitQueue& queue) noexcept {
 // How an attempt to go on without waiting ended.
 enum class Entered : std::uint8_t { linked, done, closed };
 
+// After a park, before the object is used again: in a simulation that is a step
+// which conflicts with whatever others do.
+inline void came_back() noexcept {
+  if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
+    simulator->touch_all();
+  }
+}
+
 template <typename Attempt>
 void leave(Attempt& attempt, WaitNode& node, bool told) noexcept {
   Woken woken;
@@ -151,9 +159,10 @@ Status wait_at(Attempt& attempt, const void* object, bool shield,
       simulator->note(sched::Op::wait, object, {&Attempt::is_ready, &attempt});
     }
     const auto who = wait.park(deadline);
+    came_back();
     const bool woken = who == fiber::source(0);
     if (!woken) leave(attempt, node, /*told=*/false);
-    while (!node.gone()) pause();  // its waker is at its last touch
+    waiting::until_gone(node);
     wait.end();
     if (!woken) return waiting::outcome(who);
     if (node.reason == Reason::data) return {};

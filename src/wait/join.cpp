@@ -14,11 +14,6 @@ using fiber::JoinWord;
 
 namespace {
 
-// A waker took the node: its last touch is a few instructions away.
-void wait_until_gone(const WaitNode& node) noexcept {
-  while (!node.gone()) pause();
-}
-
 [[gnu::noinline]] Status park_for_end(Fiber& child,
                                       Deadline deadline) noexcept {
   Wait wait;
@@ -37,7 +32,7 @@ void wait_until_gone(const WaitNode& node) noexcept {
     return entered == JoinWord::Entered::done ? Status() : Errc::invalid;
   }
   const auto who = wait.park(deadline);
-  if (!node.gone() && !child.join.leave(node)) wait_until_gone(node);
+  if (!node.gone() && !child.join.leave(node)) until_gone(node);
   wait.end();
   // Ended is ended, whoever won the claim.
   return child.join.is_done() ? Status() : outcome(who);
@@ -99,7 +94,7 @@ Status for_family(Family& family, Deadline deadline) noexcept {
     }
     const auto who = wait.park(deadline);
     const bool gave_up = !node.gone() && family.give_up(node);
-    if (!gave_up) wait_until_gone(node);
+    if (!gave_up) until_gone(node);
     wait.end();
     if (gave_up) return outcome(who);
     family.reset();

@@ -82,6 +82,13 @@ Status outcome(Who who) noexcept {
   }
 }
 
+void until_gone(const WaitNode& node) noexcept {
+  constexpr int kSpins = 64;
+  for (int round = 0; !node.gone(); ++round) {
+    round < kSpins ? pause() : yield_cpu();  // it may have lost its CPU
+  }
+}
+
 Status refuse_cancelled(const Fiber& self) noexcept {
   if (!self.proxy) this_worker().count_as_dispatch();
   return Errc::cancelled;

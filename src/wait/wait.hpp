@@ -61,6 +61,9 @@ class Wait {
 // What the caller of a wait is told; ok if a source ended it.
 Status outcome(Who who) noexcept;
 
+// A waker took the node: its last touch is a few instructions away.
+void until_gone(const WaitNode& node) noexcept;
+
 // The caller is cancelled and does not wait: answers cancelled, and counts, for
 // a loop that takes no notice must not keep its worker to itself.
 Status refuse_cancelled(const Fiber& self) noexcept;
