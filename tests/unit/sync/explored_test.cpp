@@ -297,6 +297,33 @@ TEST(ExploredOnce, SucceedsOnceWhateverFails) {
   search_all({Fault::spurious_wake}, 1, body);
 }
 
+// Who was told that it is free again is cancelled on his way.
+TEST(ExploredOnce, TellsTheNextWhenTheOneWhoWasToldGivesUp) {
+  search_all({}, 2, [](Simulation& sim) {
+    Once once;
+    Event fails;
+    int successes = 0;
+    const auto succeed = [&] { ++successes; };
+    Nursery nursery;
+    nursery.spawn([&] {
+      const auto end = once.call([&]() -> Status {
+        EXPECT_TRUE(fails.wait());
+        return Errc::denied;
+      });
+      EXPECT_EQ(end.error(), Errc::denied);
+    });
+    sim.wait_until_all_parked();
+    auto gone = nursery.spawn([&] { (void)once.call(succeed); });
+    sim.wait_until_all_parked();
+    nursery.spawn([&] { EXPECT_TRUE(once.call(succeed)); });
+    sim.wait_until_all_parked();
+    nursery.spawn([&] { gone.cancel(); });
+    fails.set();
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(successes, 1);
+  });
+}
+
 // R-SEQ-01 R-SEQ-05 R-SEQ-07
 TEST(ExploredSequencer, CompletesEachWaitOnce) {
   const auto body = [](Simulation&) {
