@@ -7,10 +7,11 @@
 //   }
 //
 // std::lock_guard, unique_lock and scoped_lock work on the first three, and
-// shared_lock on SharedMutex. lock() is what they call: it cannot report, so it is no cancel point,
-// and a cancelled fiber may lock to clean up. acquire() is its timed form, and
-// a cancel point. A lock is owned by the fiber or plain thread that took it; a
-// fiber may wait, and go on on another worker, while it holds one.
+// shared_lock on SharedMutex. lock() is what they call: it cannot report, so it
+// is no cancel point, and a cancelled fiber may lock to clean up. acquire() is
+// its timed form, and a cancel point. A lock is owned by the fiber or plain
+// thread that took it; a fiber may wait, and go on on another worker, while it
+// holds one.
 //
 // Misuse, which is reported and aborts: locking what one holds already,
 // unlocking what one does not hold, destroying a lock that is held or awaited.

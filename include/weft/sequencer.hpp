@@ -2,8 +2,8 @@
 //
 // Who waits is woken in the order of the tokens, however many there are, by
 // whoever moves the counter there. Waits can be registered without waiting, and
-// cancelled. A sequencer lives until every call of increment() and advance() has
-// returned: one that was waited for may still be under way.
+// cancelled. A sequencer lives until every call of increment() and advance()
+// has returned: one that was waited for may still be under way.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,9 @@ class Sequencer::Future : public weft::Future<> {
  public:
   Future() noexcept;
   ~Future();  // misuse while it waits
-  // It is set when this returns: with `cancelled`, unless it already was. From a
-  // callback, or under a SpinLock, it may be set only when that is over. Nothing
-  // if it does not wait. It and its sequencer live until this returns.
+  // It is set when this returns: with `cancelled`, unless it already was. From
+  // a callback, or under a SpinLock, it may be set only when that is over.
+  // Nothing if it does not wait. It and its sequencer live until this returns.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
   // Makes it new. Misuse while it waits. Callers: who has both sides.

@@ -1,7 +1,7 @@
 // mutex_watch.cpp: notices a std::mutex that a fiber holds while it waits.
 //
-// Not a part of the library but beside it: a program that links weft_mutex_watch
-// has its pthread_mutex_lock() and relatives from here, which count what each
+// Not a part of the library but beside it: a program that links
+// weft_mutex_watch has its pthread_mutex_lock() and relatives from here, which count what each
 // thread holds and then do what they always did. weft asks when a fiber leaves
 // its worker, in builds with debug checks.
 
@@ -80,7 +80,7 @@ void weft_check_foreign_locks() {
   const Held& last = watched.held[watched.count - 1];
   WEFT_CHECK(false,
              "STD-MUTEX-HELD: a fiber waits or yields while its thread holds "
-             "std::mutex %p, locked at %p. It may go on at another thread, "
+             "a std mutex, %p, locked at %p. It may go on at another thread, "
              "which must not unlock it: unlock before, or use weft::Mutex",
              last.mutex, last.site);
 }

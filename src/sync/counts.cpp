@@ -8,16 +8,6 @@
 
 namespace weft::sync {
 
-namespace {
-
-// Who was told under the lock may go on before it is free again. If he may then
-// destroy it, he lets whoever told him out first.
-void let_out(base::SpinLock& lock) noexcept {
-  const std::lock_guard hold(lock);
-}
-
-}  // namespace
-
 bool SemaphoreCore::try_take() noexcept {
   const std::lock_guard hold(lock);
   if (permits <= 0) return false;
@@ -61,9 +51,7 @@ bool CountCore::is_zero() noexcept {
 
 Status CountCore::wait(Deadline deadline) noexcept {
   LineAttempt attempt{lock, queue, [this]() noexcept { return left == 0; }};
-  const auto end = wait_at(attempt, this, /*shield=*/false, deadline);
-  if (end) let_out(lock);
-  return end;
+  return wait_at(attempt, this, /*shield=*/false, deadline);
 }
 
 bool BarrierCore::end_round(Woken& woken) noexcept {
@@ -94,7 +82,6 @@ Result<bool> BarrierCore::arrive_and_wait(Deadline deadline) noexcept {
                       }};
   const auto end = wait_at(attempt, this, /*shield=*/false, deadline);
   if (!end && !over) return end.error();
-  let_out(lock);
   return last;
 }
 

@@ -8,8 +8,8 @@ namespace weft::sync {
 namespace {
 
 // As long as it lives nobody is switched away from here: callbacks run, which
-// must not wait, and a simulation stops nobody in the middle. Wakes come when it
-// goes, all at once.
+// must not wait, and a simulation stops nobody in the middle. Wakes come when
+// it goes, all at once.
 class Delivery {
  public:
   Delivery() noexcept : here_(sched::carrier_or_null()) {
