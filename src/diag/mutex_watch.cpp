@@ -1,9 +1,9 @@
 // mutex_watch.cpp: notices a std::mutex that a fiber holds while it waits.
 //
 // Not a part of the library but beside it: a program that links
-// weft_mutex_watch has its pthread_mutex_lock() and relatives from here, which count what each
-// thread holds and then do what they always did. weft asks when a fiber leaves
-// its worker, in builds with debug checks.
+// weft_mutex_watch has its pthread_mutex_lock(), trylock() and unlock() from
+// here, which count what each thread holds and then do what they always did.
+// weft asks when a fiber leaves its worker, in builds with debug checks.
 
 #include <dlfcn.h>
 #include <pthread.h>
