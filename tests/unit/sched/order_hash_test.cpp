@@ -111,13 +111,20 @@ std::uint64_t hash_of(std::uint64_t seed, unsigned fibers) {
 }
 
 TEST_F(OrderHashTest, IsTheSameEverywhere) {
-  EXPECT_EQ(hash_of(1, 10'000), 0xef3fec0d43b96f92u);
+  EXPECT_EQ(hash_of(1, 500), 0xced68e0122a373c1u);
 }
 
+#if !defined(WEFT_TEST_TSAN)  // ten thousand stacks take it a minute
+TEST_F(OrderHashTest, IsTheSameEverywhereForTenThousandFibers) {
+  EXPECT_EQ(hash_of(1, 10'000), 0xef3fec0d43b96f92u);
+}
+#endif
+
 TEST_F(OrderHashTest, IsTheSameInAHundredRuns) {
-  const auto first = hash_of(7, 10'000);
+  const auto fibers = static_cast<unsigned>(test::scaled(10'000));
+  const auto first = hash_of(7, fibers);
   for (int i = 1; i < test::scaled(100); ++i) {
-    ASSERT_EQ(hash_of(7, 10'000), first);
+    ASSERT_EQ(hash_of(7, fibers), first);
   }
 }
 

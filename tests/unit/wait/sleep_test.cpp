@@ -175,6 +175,7 @@ TEST_F(SleepOrderTest, IsThatOfTheDeadlines) {
   for (auto delay = 1ms; late; delay *= 2) {  // until all slept in time
     late = false;
     order.clear();
+    int begun = 0;
     ASSERT_TRUE(runtime.run([&](Nursery& nursery) {
       const auto base = Clock::now() + delay;
       for (int i = 0; i < kSleepers; ++i) {
@@ -182,12 +183,13 @@ TEST_F(SleepOrderTest, IsThatOfTheDeadlines) {
         nursery.spawn([&, base, rank] {
           const auto when = base + std::chrono::microseconds(rank);
           late |= Clock::now() >= base;
+          ++begun;
           EXPECT_TRUE(this_fiber::sleep_until(Deadline(when)));
           order.push_back(rank);
         });
       }
-      this_fiber::yield();  // each begins its sleep; then all pass at once
-      while (Clock::now() < base + 1ms) {
+      while (begun < kSleepers) this_fiber::yield();
+      while (Clock::now() < base + 1ms) {  // then all pass at once
       }
     }));
   }
