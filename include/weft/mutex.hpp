@@ -41,7 +41,10 @@ struct Locker {
   // Whom a lock belongs to that is taken here; 0: the library must be asked.
   static std::uintptr_t self() noexcept {
     const Here* const here = here_or_null();
-    if (here == nullptr || here->simulator != nullptr) return 0;
+    if (here == nullptr || here->simulator != nullptr ||
+        here->lock_depth != 0) {
+      return 0;
+    }
     return reinterpret_cast<std::uintptr_t>(here->fiber);
   }
 };

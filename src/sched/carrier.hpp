@@ -51,8 +51,8 @@ struct Carrier {
   // As detail::Here, which headers know.
   Current current;
   Simulator* simulator = nullptr;  // if this thread is one, or its worker
-  Worker* worker = nullptr;        // nullptr on a plain thread
   std::uint32_t lock_depth = 0;
+  Worker* worker = nullptr;   // nullptr on a plain thread
   bool no_stack = false;      // destroys a closure that no stack was found for
   Fiber* deferred = nullptr;  // owned fibers, linked by next, newest first
   static constexpr std::uint32_t kHeldLocks = 8;
@@ -62,7 +62,9 @@ struct Carrier {
 static_assert(sizeof(Current) == sizeof(void*) &&
               offsetof(Carrier, current) == offsetof(detail::Here, fiber) &&
               offsetof(Carrier, simulator) ==
-                  offsetof(detail::Here, simulator));
+                  offsetof(detail::Here, simulator) &&
+              offsetof(Carrier, lock_depth) ==
+                  offsetof(detail::Here, lock_depth));
 
 }  // namespace weft::sched
 
