@@ -93,7 +93,7 @@ struct MutexCore::Attempt {
   }
 };
 
-bool MutexCore::try_lock_again(Fiber& self, std::uintptr_t w) noexcept {
+bool MutexCore::try_lock_at(Fiber& self, std::uintptr_t w) noexcept {
   while (owner_of(w) == nullptr) {
     // [lock]
     if (word_.compare_exchange_weak(w, owned_by(self) | w, acquire, relaxed)) {
@@ -108,7 +108,7 @@ bool MutexCore::spin(Fiber& self) noexcept {
   for (int i = 0; i < kSpins; ++i) {
     const auto w = word_.load(relaxed);  // the exchange decides
     if (owner_of(w) == nullptr) {
-      if (try_lock_again(self, w)) return true;
+      if (try_lock_at(self, w)) return true;
     } else if ((w & kWaiters) != 0 || !runs_elsewhere(owner_of(w))) {
       return false;
     }
@@ -127,12 +127,13 @@ Status MutexCore::wait(Fiber& self, bool shield, Deadline deadline) noexcept {
   return end.error() == Errc::closed ? Errc::invalid : end;
 }
 
-bool MutexCore::unlock_slow(Fiber& self, std::uintptr_t w) noexcept {
+bool MutexCore::unlock(Fiber& self) noexcept {
+  auto w = word_.load(relaxed);  // the exchange decides
   if (owner_of(w) != &self) return false;
-  // M3: one is on his way.
-  while ((w & kTold) != 0) {
-    if (word_.compare_exchange_weak(w, w & kFlags, release,
-                                    relaxed)) {  // [lock]
+  // Nobody waits, or one is on his way: M3.
+  while ((w & kWaiters) == 0 || (w & kTold) != 0) {
+    // [lock]
+    if (word_.compare_exchange_weak(w, w & kFlags, release, relaxed)) {
       return true;
     }
   }

@@ -34,27 +34,16 @@ class MutexCore {
   MutexCore(const MutexCore&) = delete;
   MutexCore& operator=(const MutexCore&) = delete;
 
-  // The fiber itself. True: held.
+  // The fiber itself. True: held. The header tries an exchange before it asks.
   bool try_lock(Fiber& self) noexcept {
-    std::uintptr_t w = 0;
-    // [lock]
-    if (word_.compare_exchange_strong(w, owned_by(self), acquire, relaxed)) {
-      return true;
-    }
-    return try_lock_again(self, w);
+    return try_lock_at(self, word_.load(relaxed));  // the exchange decides
   }
   // The fiber itself; try_lock() failed. Errors: invalid (it holds it
   // already), cancelled (not if shielded), timed_out, exhausted (memory).
   Status wait(Fiber& self, bool shield, Deadline deadline) noexcept;
 
   // The owner. False: it is not his.
-  [[nodiscard]] bool unlock(Fiber& self) noexcept {
-    auto w = owned_by(self);
-    if (word_.compare_exchange_strong(w, 0, release, relaxed)) {  // [lock]
-      return true;
-    }
-    return unlock_slow(self, w);
-  }
+  [[nodiscard]] bool unlock(Fiber& self) noexcept;
 
   // Any thread: a snapshot.
   const Fiber* owner() const noexcept {
@@ -78,8 +67,7 @@ class MutexCore {
   static Fiber* owner_of(std::uintptr_t w) noexcept {
     return reinterpret_cast<Fiber*>(w & ~kFlags);
   }
-  bool try_lock_again(Fiber& self, std::uintptr_t w) noexcept;
-  bool unlock_slow(Fiber& self, std::uintptr_t w) noexcept;
+  bool try_lock_at(Fiber& self, std::uintptr_t w) noexcept;
   bool spin(Fiber& self) noexcept;
   void tell_next(Woken& woken) noexcept;
   void give_to_next(Woken& woken) noexcept;
