@@ -75,7 +75,7 @@ struct SequencerCore::Done {
 };
 
 void SequencerCore::increment() noexcept {
-  counter_.fetch_add(1, seq_cst);  // [count]
+  counter_.fetch_add(1, acq_rel);  // [count]
   combine();
 }
 
@@ -84,7 +84,7 @@ void SequencerCore::advance(std::uint64_t value) noexcept {
   do {
     if (now >= value) return;
     // [count]
-  } while (!counter_.compare_exchange_weak(now, value, seq_cst, relaxed));
+  } while (!counter_.compare_exchange_weak(now, value, acq_rel, relaxed));
   combine();
 }
 
@@ -103,8 +103,8 @@ void SequencerCore::wait(std::uint64_t token, SequencerWait& wait) noexcept {
   do {
     wait.link = newest;
     // [request] [count]
-  } while (!requests_.compare_exchange_weak(newest, &wait, seq_cst, relaxed));
-  if (counter_.load(seq_cst) >= token) combine();  // [count]
+  } while (!requests_.compare_exchange_weak(newest, &wait, acq_rel, relaxed));
+  if (counter_.load(acquire) >= token) combine();  // [count]
 }
 
 Status SequencerCore::wait(std::uint64_t token, Deadline deadline) noexcept {
@@ -130,9 +130,9 @@ void SequencerWait::cancel() noexcept {
       auto* newest = its.cancels_.load(relaxed);  // the exchange decides
       do {
         cancel_link = newest;
-        // [cancel] [count]
+        // [cancel]
       } while (
-          !its.cancels_.compare_exchange_weak(newest, this, seq_cst, relaxed));
+          !its.cancels_.compare_exchange_weak(newest, this, release, relaxed));
     }
     its.combine();
     break;
@@ -153,7 +153,7 @@ bool SequencerCore::enter() noexcept {
         now == Combiner::free ? Combiner::busy : Combiner::pending;
     // Also from pending to pending: a look that came later than mine must see
     // my count. [count] [combine]
-    if (combiner_.compare_exchange_weak(now, next, seq_cst, relaxed)) {
+    if (combiner_.compare_exchange_weak(now, next, acq_rel, relaxed)) {
       return now == Combiner::free;
     }
   }
@@ -161,8 +161,8 @@ bool SequencerCore::enter() noexcept {
 
 // False: something came meanwhile, and somebody must look again.
 bool SequencerCore::leave() noexcept {
-  // [combine] [count]
-  return combiner_.exchange(Combiner::free, seq_cst) != Combiner::pending;
+  // [combine]; who said pending is seen by the next to enter.
+  return combiner_.exchange(Combiner::free, release) != Combiner::pending;
 }
 
 // What one pass found is set before the next: however many come, it does not
@@ -177,7 +177,7 @@ void SequencerCore::combine() noexcept {
 }
 
 void SequencerCore::pass(Done& done) noexcept {
-  auto* cancelled = cancels_.exchange(nullptr, seq_cst);  // [cancel]
+  auto* cancelled = cancels_.exchange(nullptr, acquire);  // [cancel]
   while (cancelled != nullptr) {
     SequencerWait& wait = *cancelled;
     cancelled = wait.cancel_link;
@@ -186,7 +186,7 @@ void SequencerCore::pass(Done& done) noexcept {
     wait.state.store(State::done, relaxed);  // X3
     done.cancelled(wait);
   }
-  auto* requested = requests_.exchange(nullptr, seq_cst);  // [request]
+  auto* requested = requests_.exchange(nullptr, acq_rel);  // [request]
   while (requested != nullptr) {
     SequencerWait& wait = *requested;
     requested = wait.link;
@@ -201,7 +201,7 @@ void SequencerCore::pass(Done& done) noexcept {
       done.cancelled(wait);
     }
   }
-  const auto reached = counter_.load(seq_cst);  // [count]
+  const auto reached = counter_.load(acquire);  // [count]
   while (SequencerWait* const wait = heap_.smallest()) {
     if (wait->token > reached) break;
     heap_.remove(*wait);

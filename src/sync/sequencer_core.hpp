@@ -23,10 +23,12 @@
 //       by who takes it from there, reached or not.
 //
 // Edges
-//   [count]    advance() writes the counter, then the combiner's word; pass()
-//              reads the counter after that word was busy. wait() pushes its
-//              request, then reads the counter; pass() takes the requests, then
-//              reads the counter. All seq_cst: with less the last wake is lost.
+//   [count]    advance() -> value(), wait(), pass(): what came before. Who
+//              counts then changes the combiner's word, and so does who leaves
+//              it: the later one of the two has seen the other. wait() changes
+//              requests_ before it reads the counter, and so does pass(): the
+//              same. Only exchanges, no stores: with a store to that word
+//              acquire and release would lose the last wake.
 //   [request]  wait() -> pass(): the wait.
 //   [cancel]   cancel() -> pass(): the same, once more.
 //   [combine]  leave() -> enter(): the heap.
