@@ -154,20 +154,26 @@ void pass_it_on_or_keep(Program& p) { two_wait(p, true, true); }
 // Who has it after the owner may destroy it, though unlock() has not returned.
 void destroyed(Program& p, bool insists) {
   auto& threads = p.make<std::array<PlainThread, 2>>("threads");
-  auto& place = p.make<Atomic<Mutex*>>("place", nullptr);
+  auto& place = p.make<Atomic<MutexCore*>>("place", nullptr);
   if (insists) threads[1].carrier.worker = &lonely_worker();
   p.thread("owner", [&] {
     threads[0].begin();
-    auto& mutex = create<Mutex>("mutex");
-    mutex.lock();
+    auto& mutex = create<MutexCore>("mutex");
+    expect(mutex.try_lock(threads[0].proxy), "a new one is free");
     place.store(&mutex, release);
-    mutex.unlock();
+    expect(mutex.unlock(threads[0].proxy), "it is his");
   });
   p.thread("next", [&] {
     threads[1].begin();
     while (place.load(acquire) == nullptr) pause();
-    Mutex& mutex = *place.load(relaxed);
-    if (!mutex.acquire(passed())) mutex.lock(), mutex.unlock();
+    MutexCore& mutex = *place.load(relaxed);
+    auto& self = threads[1].proxy;
+    if (!mutex.try_lock(self)) {
+      const auto never = Deadline::never();
+      expect(mutex.wait(self, /*shield=*/true, never).has_value(), "its turn");
+    }
+    expect(mutex.unlock(self), "it is his");
+    expect(mutex.unused(), "nobody is left");
     destroy(mutex);
   });
 }

@@ -132,6 +132,19 @@ void advance(Program& p) {
   });
 }
 
+// Who finds the value there, without a wait, has seen what came before.
+void look(Program& p) {
+  const Scene s(p);
+  p.thread("advancer", [=] {
+    s.said[0] = 7;
+    s.sequencer.advance(1);
+  });
+  p.thread("looker", [=] {
+    if (s.sequencer.value() == 1)
+      expect(s.said[0] == 7, "and what came before");
+  });
+}
+
 // B-10: reached or cancelled, once.
 void cancel_or_reach(Program& p, bool in_heap) {
   const Scene s(p);
@@ -245,7 +258,8 @@ Protocol sequencer() {
                      Options{.max_seconds = 30}},
                     {"request or two", request_or_two,
                      Options{.max_seconds = 30}},
-                    {"advance", advance}},
+                    {"advance", advance},
+                    {"look", look}},
       .mutations = {
           {"increment relaxed", kFile, "::increment(", "counter_.fetch_add"},
           {"advance relaxed", kFile, "::advance(", "counter_.compare_exchange"},
