@@ -1,4 +1,5 @@
-// search.cpp: a worker without work looks at the others.
+// search.cpp: a worker looks at the others: without work of its own, or because
+// they may be stuck.
 
 #include <algorithm>
 #include <utility>
@@ -100,8 +101,9 @@ Fiber* Worker::take_over_stale() noexcept {
   return nullptr;
 }
 
-// In turn one other worker, if that has not turned for a while, in which nobody
-// was idle and came to help.
+// In turn one other worker, if that has done nothing for a while but sit in one
+// fiber, or sleep: while this one is never idle it may be the only help. After
+// a visit that found nothing the next one is not due sooner.
 Fiber* Worker::watch_other() noexcept {
   constexpr std::int64_t kWhile = 1'000'000;  // ns, as an idle one sleeps
   const auto& all = scheduler_.workers;
@@ -111,24 +113,30 @@ Fiber* Worker::watch_other() noexcept {
   } while (other_watched_ == index_);
   Worker& other = *all[other_watched_];
   Watch& watch = watches_[other_watched_];
-  const auto beat = other.heartbeat();
+  // A worker that goes from fiber to fiber turns seldom, and is not stuck.
+  const auto beat = other.heartbeat() + other.counters.dispatched.get() +
+                    other.counters.in_place.get();
   if (std::exchange(watch.beat, beat) != beat) {
     watch.since = 0;  // reading the clock takes a while, too
     return nullptr;
   }
   const auto now = time::now();
   if (watch.since == 0) watch.since = now;
-  return now - watch.since >= kWhile ? take_over(other) : nullptr;
+  if (now - watch.since < kWhile) return nullptr;
+  Fiber* const taken = take_over(other);
+  if (taken == nullptr) watch.since = now;
+  return taken;
 }
 
 // What waits for its turn at a worker that seems to sit in one fiber runs here.
 Fiber* Worker::take_over(Worker& stuck) noexcept {
   constexpr std::size_t kAtOnce = 8;
-  Fiber* taken = stuck.queues.inbox.take().item;
-  if (taken == nullptr) taken = stuck.queues.deque.steal().task;
-  if (taken != nullptr) {
-    counters.stolen.add();
-    return ready(taken, nullptr);
+  std::size_t others = 0;  // something of each: one may never be empty
+  for (Fiber* const fiber :
+       {stuck.queues.deque.steal().task, stuck.queues.inbox.take().item}) {
+    if (fiber == nullptr) continue;
+    push_local(*fiber);
+    ++others;
   }
   Fiber* raided[kAtOnce];
   const auto turns = stuck.queues.turns.raid(raided, kAtOnce);
@@ -139,8 +147,8 @@ Fiber* Worker::take_over(Worker& stuck) noexcept {
   }
   const auto recent = stuck.queues.recent.raid(raided, kAtOnce);
   for (std::size_t i = recent; i-- > 0;) push_local(*raided[i]);
-  if (turns + recent == 0) return nullptr;
-  counters.stolen.add(turns + recent);
+  if (others + turns + recent == 0) return nullptr;
+  counters.stolen.add(others + turns + recent);
   notify_local();
   Fiber* const newest = pop_newest();
   return newest != nullptr ? ready(newest, nullptr) : nullptr;

@@ -138,7 +138,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
  private:
   friend class Scheduler;
-  // Of another worker: its heartbeat, and since when it has been that.
+  // Of another worker: what it has done so far, and since when nothing more.
   struct Watch {
     std::uint64_t beat = 0;
     std::int64_t since = 0;

@@ -205,6 +205,32 @@ TEST_F(FairLookTest, AWorkerThatIsNeverIdleTakesOverFromOneThatSits) {
   }
 }
 
+// The same while others fill the inbox of the one that sits without end.
+TEST_F(FairLookTest, AnInboxThatNeverEndsStarvesNoTurn) {
+  Runtime runtime = start(2);
+  std::atomic<bool> sits{false};
+  std::atomic<bool> came{false};
+  std::thread outsider([&] {
+    while (!sits) std::this_thread::yield();
+    Nursery root(runtime.ref());
+    while (!came) root.spawn([] {});
+    EXPECT_TRUE(root.join());
+  });
+  EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+    nursery.spawn([&](Nursery& own) {
+      own.spawn([&] {
+        this_fiber::yield();
+        came = true;
+      });
+      this_fiber::yield();
+      sits = true;
+      while (!came) std::this_thread::yield();
+    });
+    while (!came) EXPECT_TRUE(this_fiber::sleep_for(0ns));
+  }));
+  outsider.join();
+}
+
 TEST_F(FairLookTest, SleepsOfNoTimeStarveNobody) {
   expect_others_run_besides(
       [](Nursery&) { EXPECT_TRUE(this_fiber::sleep_for(0ns)); });

@@ -54,7 +54,7 @@ TEST_P(DisturbanceTest, LosesNoJoinNoSleepAndNoCancel) {
     EXPECT_EQ(ends, 2 * rounds);
     strays += disturbance.stray_wakes();
   }
-  EXPECT_GT(strays, 0u);
+  if (!explored()) EXPECT_GT(strays, 0u);  // there the search wakes, if at all
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, DisturbanceTest, ::testing::Values(1, 2, 4));
