@@ -54,7 +54,9 @@ TEST_P(DisturbanceTest, LosesNoJoinNoSleepAndNoCancel) {
     EXPECT_EQ(ends, 2 * rounds);
     strays += disturbance.stray_wakes();
   }
-  if (!explored()) EXPECT_GT(strays, 0u);  // there the search wakes, if at all
+  if (!explored()) {  // there the search wakes, if at all
+    EXPECT_GT(strays, 0u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, DisturbanceTest, ::testing::Values(1, 2, 4));
