@@ -41,11 +41,9 @@ struct Locker {
   // Whom a lock belongs to that is taken here; 0: the library must be asked.
   static std::uintptr_t self() noexcept {
     const Here* const here = here_or_null();
-    if (here == nullptr || here->simulator != nullptr ||
-        here->lock_depth != 0) {
+    if (here == nullptr) [[unlikely]]
       return 0;
-    }
-    return reinterpret_cast<std::uintptr_t>(here->fiber);
+    return reinterpret_cast<std::uintptr_t>(here->locker);
   }
 };
 

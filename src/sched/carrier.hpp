@@ -35,7 +35,13 @@ class Current {
  public:
   Current& operator=(Fiber* fiber) noexcept {
     fiber_.store(fiber, relaxed);  // one writer
+    locker_ = reinterpret_cast<std::uintptr_t>(fiber) & is_locker_;
     return *this;
+  }
+  // May headers lock in its name, without a call?
+  void be_locker(bool yes) noexcept {
+    is_locker_ = yes ? ~std::uintptr_t{0} : 0;
+    *this = static_cast<Fiber*>(*this);
   }
   // NOLINTNEXTLINE(google-explicit-constructor): as a pointer
   operator Fiber*() const noexcept {
@@ -44,11 +50,12 @@ class Current {
   Fiber* operator->() const noexcept { return *this; }
 
  private:
+  std::uintptr_t locker_ = 0;  // as detail::Here, which headers know
+  std::uintptr_t is_locker_ = ~std::uintptr_t{0};  // all bits, or none
   Tally<Fiber*> fiber_{nullptr};
 };
 
 struct Carrier {
-  // As detail::Here, which headers know.
   Current current;
   Simulator* simulator = nullptr;  // if this thread is one, or its worker
   std::uint32_t lock_depth = 0;
@@ -57,14 +64,21 @@ struct Carrier {
   Fiber* deferred = nullptr;  // owned fibers, linked by next, newest first
   static constexpr std::uint32_t kHeldLocks = 8;
   HeldLock held[kHeldLocks] = {};  // the innermost ones, for the report
+
+  // Its thread: from here until let_go() nothing may park.
+  void hold(const void* lock, const void* site) noexcept {
+    if (lock_depth < kHeldLocks) held[lock_depth] = {lock, site};
+    ++lock_depth;
+    current.be_locker(false);
+  }
+  void let_go() noexcept;
+  void simulate(Simulator* by) noexcept {
+    simulator = by;
+    current.be_locker(by == nullptr);
+  }
 };
 
-static_assert(sizeof(Current) == sizeof(void*) &&
-              offsetof(Carrier, current) == offsetof(detail::Here, fiber) &&
-              offsetof(Carrier, simulator) ==
-                  offsetof(detail::Here, simulator) &&
-              offsetof(Carrier, lock_depth) ==
-                  offsetof(detail::Here, lock_depth));
+static_assert(offsetof(Carrier, current) == offsetof(detail::Here, locker));
 
 }  // namespace weft::sched
 
@@ -104,6 +118,12 @@ void flush_deferred(Carrier& here) noexcept;
 inline void check_may_park(const Carrier& here) noexcept {
   if (here.lock_depth != 0) [[unlikely]]
     die_under_lock(here);
+}
+
+inline void Carrier::let_go() noexcept {
+  if (--lock_depth != 0) return;
+  current.be_locker(simulator == nullptr);
+  if (deferred != nullptr) flush_deferred(*this);
 }
 
 // The end of a fiber or thread: its wakes would wait for the lock for ever.

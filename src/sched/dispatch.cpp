@@ -73,12 +73,11 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     Fiber* const before = current;
     current = &fresh;  // for destructors
     no_stack = true;   // they run on one that is not theirs: they may not wait
-    ++lock_depth;
+    hold(&fresh, __builtin_return_address(0));
     fresh.body->drop_closure(fresh.storage.bytes);
     if (fresh.has_extras) fresh.drop_locals();
-    --lock_depth;
     no_stack = false;
-    if (deferred != nullptr) flush_deferred(*this);
+    let_go();
     fresh.set_error(fresh.skip_body ? Error(Errc::cancelled)
                                     : Error::out_of(Resource::stacks));
     report_failure(fresh);

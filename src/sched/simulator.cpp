@@ -53,7 +53,7 @@ Simulator::Simulator(Scheduler& scheduler, Chooser& chooser)
       thread_(&carrier()),
       stopped_(scheduler.worker_count()) {
   candidates_.simulator_ = this;
-  thread_->simulator = this;  // nothing fails from here on
+  thread_->simulate(this);  // nothing fails from here on
   for (auto& worker : scheduler.workers) worker->simulate(*this);
   time::set_virtual_now(&now_);
 }
@@ -62,7 +62,7 @@ void Simulator::detach() noexcept {
   if (thread_ == nullptr) return;
   WEFT_CHECK(thread_ == carrier_or_null(),
              "a deterministic runtime ends on the thread that started it");
-  std::exchange(thread_, nullptr)->simulator = nullptr;
+  std::exchange(thread_, nullptr)->simulate(nullptr);
   time::set_virtual_now(nullptr);
 }
 

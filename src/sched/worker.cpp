@@ -61,7 +61,7 @@ void Worker::settle_on_thread() noexcept {
 // The fair look is always due, so nobody goes from fiber to fiber without the
 // simulator's choice.
 void Worker::simulate(Simulator& its_simulator) noexcept {
-  simulator = &its_simulator;
+  Carrier::simulate(&its_simulator);
   fair_due_ = true;
   until_fair_ = 1;
   settle_on_thread();

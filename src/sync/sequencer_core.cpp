@@ -13,19 +13,13 @@ namespace {
 class Delivery {
  public:
   Delivery() noexcept : here_(sched::carrier_or_null()) {
-    if (here_ == nullptr) return;  // a model's thread: nothing here can wait
-    if (here_->lock_depth < sched::Carrier::kHeldLocks) {
-      here_->held[here_->lock_depth] = {this, __builtin_return_address(0)};
-    }
-    ++here_->lock_depth;
+    // A model's thread has none, and nothing there can wait.
+    if (here_ != nullptr) here_->hold(this, __builtin_return_address(0));
   }
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
   ~Delivery() {
-    if (here_ == nullptr) return;
-    if (--here_->lock_depth == 0 && here_->deferred != nullptr) {
-      sched::flush_deferred(*here_);
-    }
+    if (here_ != nullptr) here_->let_go();
   }
   // A delivery may be under way below, on this very stack.
   static bool is_possible() noexcept {

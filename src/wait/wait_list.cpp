@@ -57,21 +57,13 @@ void SpinLock::lock() noexcept {
       }
     }
   }
-  auto& here = sched::carrier();
-  if (here.lock_depth < sched::Carrier::kHeldLocks) {
-    here.held[here.lock_depth] = {this, __builtin_return_address(0)};
-  }
-  ++here.lock_depth;
+  sched::carrier().hold(this, __builtin_return_address(0));
 }
 
 bool SpinLock::try_lock() noexcept {
   sched::interleave(sched::Op::lock, this);
   if (word_.exchange(1, acquire) != 0) return false;  // [lock]
-  auto& here = sched::carrier();
-  if (here.lock_depth < sched::Carrier::kHeldLocks) {
-    here.held[here.lock_depth] = {this, __builtin_return_address(0)};
-  }
-  ++here.lock_depth;
+  sched::carrier().hold(this, __builtin_return_address(0));
   return true;
 }
 
@@ -81,9 +73,7 @@ void SpinLock::unlock() noexcept {
   auto& here = sched::carrier();
   WEFT_CHECK(here.lock_depth != 0,
              "a spin lock is unlocked by a thread that holds none");
-  if (--here.lock_depth == 0 && here.deferred != nullptr) {
-    sched::flush_deferred(here);
-  }
+  here.let_go();
 }
 
 WaitList::WaitList() noexcept { ::new (static_cast<void*>(list_)) List(); }

@@ -7,9 +7,9 @@ namespace weft::detail {
 
 // What the library keeps for an OS thread begins so.
 struct Here {
-  void* fiber;               // the one running, or the thread's own
-  void* simulator;           // nullptr: no simulation
-  std::uint32_t lock_depth;  // how many SpinLocks are held
+  // Whom a lock belongs to that is taken here: the fiber running, or the
+  // thread's own. nullptr: the library must be asked.
+  void* locker;
 };
 
 // Any thread. nullptr: a plain thread that weft has not met yet. The compiler
