@@ -131,13 +131,15 @@ class FairMutex::Future : public weft::Future<> {
   Future() noexcept;
   ~Future();  // misuse while it is in line
   // Leaves the line: it is set, with `cancelled`, unless it already was. Who
-  // had the lock by then still has it. Nothing if it is in none.
+  // had the lock by then still has it. Nothing if it is in none. It and its
+  // mutex live until this returns.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
   // Makes it new. Misuse while it is in line. Callers: who has both sides.
   void reset() noexcept;
 
  private:
+  using weft::Future<>::set;  // the mutex does
   friend class FairMutex;
   detail::Storage<64> place_;
 };

@@ -54,6 +54,7 @@ class Sequencer::Future : public weft::Future<> {
   void reset() noexcept;
 
  private:
+  using weft::Future<>::set;  // the sequencer does
   friend class Sequencer;
   detail::Storage<72> wait_;
 };

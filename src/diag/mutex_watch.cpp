@@ -1,7 +1,7 @@
 // mutex_watch.cpp: notices a std::mutex that a fiber holds while it waits.
 //
 // Not a part of the library but beside it: a program that links
-// weft_mutex_watch has its pthread_mutex_lock(), trylock() and unlock() from
+// weft_mutex_watch has the functions that lock and unlock a pthread_mutex_t from
 // here, which count what each thread holds and then do what they always did.
 // weft asks when a fiber leaves its worker, in builds with debug checks.
 
@@ -34,8 +34,12 @@ Function* next(const char* name) noexcept {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-void note(const void* mutex, const void* site) noexcept {
-  if (watched.count < kMost) watched.held[watched.count++] = {mutex, site};
+// `error` is what the call that locks answered, and this as well.
+int note(const void* mutex, int error, const void* site) noexcept {
+  if (error == 0 && watched.count < kMost) {
+    watched.held[watched.count++] = {mutex, site};
+  }
+  return error;
 }
 
 void forget(const void* mutex) noexcept {
@@ -54,17 +58,27 @@ extern "C" {
 int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   static auto* const real =
       next<decltype(pthread_mutex_lock)>("pthread_mutex_lock");
-  const int error = real(mutex);
-  if (error == 0) note(mutex, __builtin_return_address(0));
-  return error;
+  return note(mutex, real(mutex), __builtin_return_address(0));
 }
 
 int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   static auto* const real =
       next<decltype(pthread_mutex_trylock)>("pthread_mutex_trylock");
-  const int error = real(mutex);
-  if (error == 0) note(mutex, __builtin_return_address(0));
-  return error;
+  return note(mutex, real(mutex), __builtin_return_address(0));
+}
+
+int pthread_mutex_timedlock(pthread_mutex_t* mutex,
+                            const timespec* until) noexcept {
+  static auto* const real =
+      next<decltype(pthread_mutex_timedlock)>("pthread_mutex_timedlock");
+  return note(mutex, real(mutex, until), __builtin_return_address(0));
+}
+
+int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                            const timespec* until) noexcept {
+  static auto* const real =
+      next<decltype(pthread_mutex_clocklock)>("pthread_mutex_clocklock");
+  return note(mutex, real(mutex, clock, until), __builtin_return_address(0));
 }
 
 int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {

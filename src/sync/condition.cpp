@@ -1,5 +1,5 @@
 #include "base/check.hpp"
-#include "sched/interleave.hpp"
+#include "sync/about_to.hpp"
 #include "sync/core_in.hpp"
 #include "sync/line_cores.hpp"
 #include <weft/condition.hpp>
@@ -20,9 +20,7 @@ ConditionVariable::~ConditionVariable() {
 Status ConditionVariable::wait(std::unique_lock<Mutex>& lock,
                                Deadline deadline) {
   auto& core = core_in<ConditionCore>(core_);
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, Op::wait, this);
+  (void)sync::about_to_wait(Op::wait, this);
   if (!lock.owns_lock()) return Errc::invalid;
   fiber::WaitNode node;
   waiting::Wait wait;

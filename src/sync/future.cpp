@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/check.hpp"
-#include "sched/interleave.hpp"
+#include "sync/about_to.hpp"
 #include "sync/core_in.hpp"
 #include "sync/futex_core.hpp"
 #include "sync/future_access.hpp"
@@ -89,11 +89,7 @@ std::uint64_t Futex::get() const noexcept {
 }
 
 Status Futex::wait(std::uint64_t token, Deadline deadline) {
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, Op::wait, this);
-  auto& self = *sched::carrier().current;
-  if (self.word.cancelled()) return waiting::refuse_cancelled(self);
+  if (const auto end = sync::cancel_point(this); !end) return end;
   auto& core = core_in<FutexCore>(core_);
   return core.value() >= token ? Status() : core.wait_slow(token, deadline);
 }
@@ -120,11 +116,7 @@ std::uint64_t Sequencer::value() const noexcept {
 }
 
 Status Sequencer::wait(std::uint64_t token, Deadline deadline) {
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, Op::wait, this);
-  auto& self = *sched::carrier().current;
-  if (self.word.cancelled()) return waiting::refuse_cancelled(self);
+  if (const auto end = sync::cancel_point(this); !end) return end;
   return core_in<SequencerCore>(core_).wait(token, deadline);
 }
 

@@ -1,7 +1,7 @@
 // latch.cpp: the public face of what counts.
 
 #include "base/check.hpp"
-#include "sched/interleave.hpp"
+#include "sync/about_to.hpp"
 #include "sync/core_in.hpp"
 #include "sync/line_cores.hpp"
 #include <weft/latch.hpp>
@@ -21,17 +21,6 @@ namespace {
 
 constexpr const char* kAwaited = "%s is destroyed while somebody waits for it";
 
-// Before a wait: the question every one of them begins with.
-bool is_refused(const void* object) noexcept {
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, Op::wait, object);
-  return sched::carrier().current->word.cancelled();
-}
-Status refusal() noexcept {
-  return waiting::refuse_cancelled(*sched::carrier().current);
-}
-
 }  // namespace
 
 Semaphore::Semaphore(std::ptrdiff_t permits) noexcept {
@@ -43,7 +32,7 @@ Semaphore::~Semaphore() {
 }
 
 Status Semaphore::acquire(Deadline deadline) {
-  if (is_refused(this)) return refusal();
+  if (const auto end = sync::cancel_point(this); !end) return end;
   auto& core = core_in<SemaphoreCore>(core_);
   return core.try_take() ? Status() : core.wait(deadline);
 }
@@ -80,7 +69,7 @@ bool Latch::try_wait() const noexcept {
 }
 
 Status Latch::wait(Deadline deadline) {
-  if (is_refused(this)) return refusal();
+  if (const auto end = sync::cancel_point(this); !end) return end;
   return core_in<CountCore>(core_).wait(deadline);
 }
 
@@ -104,7 +93,7 @@ void WaitGroup::add(std::ptrdiff_t count) noexcept {
 void WaitGroup::done() noexcept { add(-1); }
 
 Status WaitGroup::wait(Deadline deadline) {
-  if (is_refused(this)) return refusal();
+  if (const auto end = sync::cancel_point(this); !end) return end;
   return core_in<CountCore>(core_).wait(deadline);
 }
 
@@ -118,7 +107,7 @@ Barrier::~Barrier() {
 }
 
 Result<bool> Barrier::arrive_and_wait(Deadline deadline) {
-  if (is_refused(this)) return refusal().error();
+  if (const auto end = sync::cancel_point(this); !end) return end.error();
   return core_in<BarrierCore>(core_).arrive_and_wait(deadline);
 }
 
@@ -138,7 +127,7 @@ bool Once::done() const noexcept {
 }
 
 Result<bool> Once::begin(Deadline deadline) {
-  if (is_refused(this)) return refusal().error();
+  if (const auto end = sync::cancel_point(this); !end) return end.error();
   return core_in<OnceCore>(core_).begin(deadline);
 }
 

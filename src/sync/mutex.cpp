@@ -1,7 +1,7 @@
 // mutex.cpp: the public face of the locks.
 
 #include "base/check.hpp"
-#include "sched/interleave.hpp"
+#include "sync/about_to.hpp"
 #include "sync/core_in.hpp"
 #include "sync/future_access.hpp"
 #include "sync/line_cores.hpp"
@@ -25,19 +25,6 @@ constexpr const char* kTwice =
     "a lock is locked by the fiber or thread that holds it";
 constexpr const char* kNotHeld =
     "a lock is unlocked by a fiber or thread that does not hold it";
-
-// Before a lock that may wait; the fiber that asks. Op::wait: a cancel point.
-Fiber& about_to_lock(const void* lock, Op op = Op::lock) noexcept {
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, op, lock);
-  return *sched::carrier().current;
-}
-// Before one that does not.
-Fiber& about_to(Op op, const void* lock) noexcept {
-  sched::interleave(op, lock);
-  return *sched::carrier().current;
-}
 
 // Who holds it, of a core that has its owner in a word or a field.
 const Fiber* owner_of(const MutexCore& core) noexcept { return core.owner(); }
@@ -67,14 +54,12 @@ void lock_core(const char* kind, Core& core, Fiber& self) {
   });
 }
 
-// lock(), acquire(): the same, but for the cancel point.
+// As lock(), but a cancel point.
 template <typename Lock, typename Core>
 Result<std::unique_lock<Lock>> acquire_core(Lock& lock, Core& core,
                                             Deadline deadline) {
-  Fiber& self = about_to_lock(&lock, Op::wait);
-  if (self.word.cancelled()) {
-    return waiting::refuse_cancelled(self).error();
-  }
+  if (const auto end = sync::cancel_point(&lock); !end) return end.error();
+  Fiber& self = *sched::carrier().current;
   if (!core.try_lock(self)) {
     const auto end = core.wait(self, /*shield=*/false, deadline);
     WEFT_CHECK(end.error() != Errc::invalid, "%s", kTwice);
@@ -98,16 +83,17 @@ Mutex::~Mutex() {
 
 void Mutex::lock_slow() {
   auto& core = core_of(*this);
-  Fiber& self = about_to_lock(this);
+  Fiber& self = sync::about_to_wait(Op::lock, this);
   if (!core.try_lock(self)) lock_core("Mutex", core, self);
 }
 
 bool Mutex::try_lock() noexcept {
-  return core_of(*this).try_lock(about_to(Op::lock, this));
+  return core_of(*this).try_lock(sync::about_to(Op::lock, this));
 }
 
 void Mutex::unlock_slow() noexcept {
-  WEFT_CHECK(core_of(*this).unlock(about_to(Op::unlock, this)), "%s", kNotHeld);
+  WEFT_CHECK(core_of(*this).unlock(sync::about_to(Op::unlock, this)), "%s",
+             kNotHeld);
 }
 
 Result<std::unique_lock<Mutex>> Mutex::acquire(Deadline deadline) {
@@ -121,17 +107,17 @@ FairMutex::~FairMutex() {
 
 void FairMutex::lock() {
   auto& core = core_in<FairCore>(core_);
-  Fiber& self = about_to_lock(this);
+  Fiber& self = sync::about_to_wait(Op::lock, this);
   if (!core.try_lock(self)) lock_core("FairMutex", core, self);
 }
 
 bool FairMutex::try_lock() noexcept {
-  return core_in<FairCore>(core_).try_lock(about_to(Op::lock, this));
+  return core_in<FairCore>(core_).try_lock(sync::about_to(Op::lock, this));
 }
 
 void FairMutex::unlock() noexcept {
-  WEFT_CHECK(core_in<FairCore>(core_).unlock(about_to(Op::unlock, this)), "%s",
-             kNotHeld);
+  WEFT_CHECK(core_in<FairCore>(core_).unlock(sync::about_to(Op::unlock, this)),
+             "%s", kNotHeld);
 }
 
 Result<std::unique_lock<FairMutex>> FairMutex::acquire(Deadline deadline) {
@@ -139,7 +125,7 @@ Result<std::unique_lock<FairMutex>> FairMutex::acquire(Deadline deadline) {
 }
 
 void FairMutex::lock(Future& turn) noexcept {
-  Fiber& self = about_to(Op::lock, this);
+  Fiber& self = sync::about_to(Op::lock, this);
   auto& place = core_in<FairPlace>(turn.place_);
   WEFT_CHECK(place.gone() && !turn.is_set(),
              "a turn is used again before it was reset");
@@ -181,17 +167,18 @@ SharedMutex::~SharedMutex() {
 
 void SharedMutex::lock() {
   auto& core = core_in<SharedCore>(core_);
-  Fiber& self = about_to_lock(this);
+  Fiber& self = sync::about_to_wait(Op::lock, this);
   if (!core.try_lock(self)) lock_core("SharedMutex", core, self);
 }
 
 bool SharedMutex::try_lock() noexcept {
-  return core_in<SharedCore>(core_).try_lock(about_to(Op::lock, this));
+  return core_in<SharedCore>(core_).try_lock(sync::about_to(Op::lock, this));
 }
 
 void SharedMutex::unlock() noexcept {
-  WEFT_CHECK(core_in<SharedCore>(core_).unlock(about_to(Op::unlock, this)),
-             "%s", kNotHeld);
+  WEFT_CHECK(
+      core_in<SharedCore>(core_).unlock(sync::about_to(Op::unlock, this)), "%s",
+      kNotHeld);
 }
 
 Result<std::unique_lock<SharedMutex>> SharedMutex::acquire(Deadline deadline) {
@@ -200,7 +187,7 @@ Result<std::unique_lock<SharedMutex>> SharedMutex::acquire(Deadline deadline) {
 
 void SharedMutex::lock_shared() {
   auto& core = core_in<SharedCore>(core_);
-  Fiber& self = about_to_lock(this);
+  Fiber& self = sync::about_to_wait(Op::lock, this);
   if (core.try_lock_shared()) return;
   wait_for_ever("SharedMutex", core, self, [&core, &self] {
     return core.wait_shared(self, /*shield=*/true, Deadline::never());
@@ -208,22 +195,22 @@ void SharedMutex::lock_shared() {
 }
 
 bool SharedMutex::try_lock_shared() noexcept {
-  (void)about_to(Op::lock, this);
+  (void)sync::about_to(Op::lock, this);
   return core_in<SharedCore>(core_).try_lock_shared();
 }
 
 void SharedMutex::unlock_shared() noexcept {
-  (void)about_to(Op::unlock, this);
+  (void)sync::about_to(Op::unlock, this);
   WEFT_CHECK(core_in<SharedCore>(core_).unlock_shared(), "%s", kNotHeld);
 }
 
 Result<std::shared_lock<SharedMutex>> SharedMutex::acquire_shared(
     Deadline deadline) {
   auto& core = core_in<SharedCore>(core_);
-  Fiber& self = about_to_lock(this, Op::wait);
-  if (self.word.cancelled()) return waiting::refuse_cancelled(self).error();
+  if (const auto end = sync::cancel_point(this); !end) return end.error();
   if (!core.try_lock_shared()) {
-    const auto end = core.wait_shared(self, /*shield=*/false, deadline);
+    const auto end =
+        core.wait_shared(*sched::carrier().current, /*shield=*/false, deadline);
     WEFT_CHECK(end.error() != Errc::invalid, "%s", kTwice);
     if (!end) return end.error();
   }

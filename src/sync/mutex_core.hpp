@@ -72,7 +72,7 @@ class MutexCore {
   void tell_next(Woken& woken) noexcept;
   void give_to_next(Woken& woken) noexcept;
 
-  Atomic<std::uintptr_t> word_{0};
+  Atomic<std::uintptr_t> word_{0};  // first, where the header has it, too
   base::SpinLock lock_;
   WaitQueue queue_;  // guarded by lock_
 };

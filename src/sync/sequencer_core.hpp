@@ -90,8 +90,10 @@ class SequencerCore {
 
   // Whoever destroys it.
   bool unused() const noexcept {
-    return heap_.empty() &&
-           requests_.load(relaxed) == nullptr;  // nobody else is here
+    // Nobody else is here.
+    return heap_.empty() && requests_.load(relaxed) == nullptr &&
+           cancels_.load(relaxed) == nullptr &&
+           combiner_.load(relaxed) == Combiner::free;
   }
 
  private:

@@ -93,5 +93,31 @@ TEST_F(MutexWatchDeathTest, NamesAMutexThatIsHeldOverAYield) {
       "use weft::Mutex");
 }
 
+TEST_F(MutexWatchDeathTest, NamesAMutexThatWasLockedInTime) {
+  EXPECT_DEATH(
+      {
+        (void)run([] {
+          std::timed_mutex mutex;
+          std::unique_lock hold(mutex, 1h);
+          (void)this_fiber::sleep_for(1ms);
+        });
+      },
+      "STD-MUTEX-HELD");
+}
+
+TEST_F(MutexWatchTest, ForgetsAMutexThatIsUnlockedAgain) {
+  EXPECT_TRUE(run([](Nursery& nursery) {
+    std::timed_mutex mutex;
+    for (int i = 0; i < 100; ++i) {
+      nursery.spawn([] {});
+      std::unique_lock hold(mutex, 1h);
+      hold.unlock();
+      EXPECT_TRUE(mutex.try_lock_until(std::chrono::system_clock::now() + 1h));
+      mutex.unlock();
+      this_fiber::yield();
+    }
+  }));
+}
+
 }  // namespace
 }  // namespace weft

@@ -277,6 +277,32 @@ TEST_P(SequencerTest, MayBeMovedFromWithinASet) {
   });
 }
 
+// A callback may take back another wait, of this round or a later one.
+TEST_P(SequencerTest, MayBeCancelledFromWithinASet) {
+  in_fiber([] {
+    struct Cancel : AnyFuture::Callback {
+      Cancel()
+          : Callback{[](Callback& it) noexcept {
+              auto& self = static_cast<Cancel&>(it);
+              self.same.cancel();
+              self.later.cancel();
+            }} {}
+      Sequencer::Future same;
+      Sequencer::Future later;
+    };
+    Sequencer sequencer;
+    Sequencer::Future first;
+    Cancel cancel;
+    sequencer.wait(1, first);
+    ASSERT_TRUE(first.subscribe(cancel));
+    sequencer.wait(1, cancel.same);
+    sequencer.wait(2, cancel.later);
+    sequencer.increment();
+    EXPECT_TRUE(cancel.same.wait()) << "what is reached is reached";
+    EXPECT_EQ(cancel.later.wait().error(), Errc::cancelled);
+  });
+}
+
 // ---- Ends of a wait
 
 // R-TIMER-03 R-SEQ-03

@@ -1,0 +1,30 @@
+// about_to.hpp: what a call of a public class begins with.
+#pragma once
+
+#include "sched/interleave.hpp"
+#include "wait/wait.hpp"
+
+namespace weft::sync {
+
+// Before a call that does not wait. The fiber or thread that asks.
+inline fiber::Fiber& about_to(sched::Op op, const void* object) noexcept {
+  sched::interleave(op, object);
+  return *sched::carrier().current;
+}
+
+// Before one that may. Dies if a spin lock is held.
+inline fiber::Fiber& about_to_wait(sched::Op op, const void* object) noexcept {
+  auto& here = sched::carrier();
+  sched::check_may_park(here);
+  sched::interleave(here, op, object);
+  return *sched::carrier().current;  // maybe on another worker
+}
+
+// The same, and a cancel point. Errors: cancelled.
+inline Status cancel_point(const void* object) noexcept {
+  const auto& self = about_to_wait(sched::Op::wait, object);
+  if (self.word.cancelled()) return waiting::refuse_cancelled(self);
+  return {};
+}
+
+}  // namespace weft::sync
