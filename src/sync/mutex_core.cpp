@@ -40,23 +40,18 @@ struct MutexCore::Attempt {
 
   Entered enter(WaitNode& node, bool again) noexcept {
     auto& word = mutex.word_;
-    const auto told = again ? kTold : 0;   // M3: by me
-    for (auto w = word.load(relaxed);;) {  // the exchange decides
-      const auto flags = w & kFlags & ~told;
-      if (owner_of(w) == &self) return Entered::closed;  // by itself
-      if (owner_of(w) == nullptr) {
+    if (again) mutex.told_ = mutex.told_ - 1;  // M3
+    for (auto w = word.load(relaxed);;) {      // the exchange decides
+      Fiber* const owner = owner_of(w);
+      if (owner == &self) return Entered::closed;  // by itself
+      if (owner == nullptr) {
+        const auto mine = owned_by(self) | (is_bit_due() ? kWaiters : 0);
         // [lock]
-        if (word.compare_exchange_weak(w, owned_by(self) | flags, acquire,
-                                       relaxed)) {
+        if (word.compare_exchange_weak(w, mine, acquire, relaxed)) {
           return Entered::done;
         }
-        continue;
-      }
-      const auto waiting = owned_by(*owner_of(w)) | flags | kWaiters;  // M2
-      // The lock orders it: the owner's unlock comes here, too.
-      if (w == waiting ||
-          word.compare_exchange_weak(w, waiting, relaxed, relaxed)) {
-        node.slot = insists(owner_of(w), again) ? this : nullptr;
+      } else if (mutex.told_ != 0 || mark(w)) {  // M2
+        node.slot = insists(owner, again) ? this : nullptr;
         again ? queue.push_front(node) : queue.push_back(node);
         return Entered::linked;
       }
@@ -65,19 +60,26 @@ struct MutexCore::Attempt {
 
   void leave(bool told, Woken& woken) noexcept {
     if (!told) return;
-    auto& word = mutex.word_;
-    for (auto w = word.load(relaxed);;) {  // the exchange decides
-      const bool tells = owner_of(w) == nullptr && !queue.empty();
-      const auto over = queue.empty() ? kFlags : kTold;  // M2, M3
-      const auto next = tells ? w : w & ~over;
-      // Free: that I could have it goes to whom I tell. [lock]
-      if (word.compare_exchange_weak(w, next, acq_rel, relaxed)) {
-        if (tells && !queue.wake_one(Reason::signal, woken)) {
-          word.fetch_and(~kFlags, relaxed);  // nobody was told, nobody is left
-        }
-        return;
+    mutex.told_ = mutex.told_ - 1;  // M3
+    for (auto w = mutex.word_.load(relaxed); is_bit_due();) {
+      if (owner_of(w) != nullptr) {
+        if (mark(w)) return;
+      } else if (queue.wake_one(Reason::signal, woken)) {
+        mutex.told_ = mutex.told_ + 1;
       }
     }
+  }
+
+  // M2: somebody waits, and only an unlock would tell him.
+  bool is_bit_due() const noexcept {
+    return !queue.empty() && mutex.told_ == 0;
+  }
+  // Of one that is held, as `w` says. False: not any more, look at `w` again.
+  bool mark(std::uintptr_t& w) noexcept {
+    return (w & kWaiters) != 0 ||
+           // The lock orders it: the owner's unlock comes here, too.
+           mutex.word_.compare_exchange_strong(w, w | kWaiters, relaxed,
+                                               relaxed);
   }
 
   bool insists(const Fiber* owner, bool again) noexcept {
@@ -93,22 +95,12 @@ struct MutexCore::Attempt {
   }
 };
 
-bool MutexCore::try_lock_at(Fiber& self, std::uintptr_t w) noexcept {
-  while (owner_of(w) == nullptr) {
-    // [lock]
-    if (word_.compare_exchange_weak(w, owned_by(self) | w, acquire, relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // As long as the owner runs and nobody waits it may be free in an instant.
 bool MutexCore::spin(Fiber& self) noexcept {
   for (int i = 0; i < kSpins; ++i) {
-    const auto w = word_.load(relaxed);  // the exchange decides
-    if (owner_of(w) == nullptr) {
-      if (try_lock_at(self, w)) return true;
+    const auto w = word_.load(relaxed);  // a guess
+    if (w == 0) {
+      if (try_lock(self)) return true;
     } else if ((w & kWaiters) != 0 || !runs_elsewhere(owner_of(w))) {
       return false;
     }
@@ -130,12 +122,10 @@ Status MutexCore::wait(Fiber& self, bool shield, Deadline deadline) noexcept {
 bool MutexCore::unlock(Fiber& self) noexcept {
   auto w = word_.load(relaxed);  // the exchange decides
   if (owner_of(w) != &self) return false;
-  // Nobody waits, or one is on his way: M3.
-  while ((w & kWaiters) == 0 || (w & kTold) != 0) {
-    // [lock]
-    if (word_.compare_exchange_weak(w, w & kFlags, release, relaxed)) {
-      return true;
-    }
+  // [lock]
+  if (w == owned_by(self) &&
+      word_.compare_exchange_strong(w, 0, release, relaxed)) {
+    return true;
   }
   Woken woken;
   lock_.lock();
@@ -150,9 +140,8 @@ bool MutexCore::unlock(Fiber& self) noexcept {
 }
 
 void MutexCore::tell_next(Woken& woken) noexcept {
-  const auto told = queue_.wake_one(Reason::signal, woken) ? kTold : 0;  // M3
-  const auto waiters = queue_.empty() ? 0 : kWaiters;                    // M2
-  word_.store(told | waiters, release);  // [lock]
+  if (queue_.wake_one(Reason::signal, woken)) told_ = told_ + 1;  // M3
+  word_.store(0, release);                                        // [lock]
 }
 
 // The heir may run as soon as he is settled: he finds himself the owner (M1).

@@ -1,20 +1,21 @@
 // mutex_core.hpp: one at a time; unfair, unless that keeps somebody waiting.
 //
 //   bits 6-63  owner    the fiber's frame, or the proxy of a thread; 0: free
-//   bit  0     waiters  somebody is in the queue, or was
-//   bit  1     told     one of them was woken to try again, and has not yet
+//   bit  0     waiters  somebody is in the queue, or was; never of a free one
 //
 // An unlock frees the word and tells the first waiter, who tries again beside
 // all others: whoever comes while he is on his way gets in first, and nobody
-// has to be woken for that. A waiter who insists is given the lock instead:
+// has to be woken for that. The bit is cleared then, so that they lock and
+// unlock by one exchange each as if nobody waited. A waiter who insists is given the lock instead:
 // one who found the owner off its worker, for a lock that is held over a wait
 // is not a short one; and one who has been waiting for a millisecond.
 //
 // Invariants
 //   M1  The word names the one owner, who alone leaves it.
-//   M2  The queue is not empty: waiters is set. Set under the lock.
-//   M3  told is set by an unlock that tells a waiter, and cleared by that
-//       waiter alone. So while it is set an unlock need not tell another.
+//   M2  The queue is not empty: waiters is set, or somebody was told (M3).
+//       Set under the lock, which an unlock that finds it set takes as well.
+//   M3  Who was told comes to the lock once more: has the mutex, or waits
+//       again, or tells another; and sees to M2.
 //
 // Edges
 //   [lock]  unlock() -> lock(), try_lock(), enter(): all that was done under
@@ -36,7 +37,10 @@ class MutexCore {
 
   // The fiber itself. True: held. The header tries an exchange before it asks.
   bool try_lock(Fiber& self) noexcept {
-    return try_lock_at(self, word_.load(relaxed));  // the exchange decides
+    auto w = word_.load(relaxed);  // the exchange decides
+    return w == 0 &&
+           // [lock]
+           word_.compare_exchange_strong(w, owned_by(self), acquire, relaxed);
   }
   // The fiber itself; try_lock() failed. Errors: invalid (it holds it
   // already), cancelled (not if shielded), timed_out, exhausted (memory).
@@ -51,30 +55,28 @@ class MutexCore {
   }
   // Whoever destroys it.
   bool unused() noexcept {
-    return is_left(lock_, queue_) &&
+    return is_left(lock_, queue_) && told_ == 0 &&
            word_.load(relaxed) == 0;  // nobody else is here
   }
 
  private:
   struct Attempt;
   static constexpr std::uintptr_t kWaiters = 1;
-  static constexpr std::uintptr_t kTold = 2;
-  static constexpr std::uintptr_t kFlags = kWaiters | kTold;
 
   static std::uintptr_t owned_by(Fiber& fiber) noexcept {
     return reinterpret_cast<std::uintptr_t>(&fiber);
   }
   static Fiber* owner_of(std::uintptr_t w) noexcept {
-    return reinterpret_cast<Fiber*>(w & ~kFlags);
+    return reinterpret_cast<Fiber*>(w & ~kWaiters);
   }
-  bool try_lock_at(Fiber& self, std::uintptr_t w) noexcept;
   bool spin(Fiber& self) noexcept;
   void tell_next(Woken& woken) noexcept;
   void give_to_next(Woken& woken) noexcept;
 
   Atomic<std::uintptr_t> word_{0};  // first, where the header has it, too
   base::SpinLock lock_;
-  WaitQueue queue_;  // guarded by lock_
+  Plain<std::uint32_t> told_ = 0;  // who are on their way; guarded by lock_
+  WaitQueue queue_;                // guarded by lock_
 };
 
 }  // namespace weft::sync
