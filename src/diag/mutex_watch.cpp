@@ -1,8 +1,9 @@
 // mutex_watch.cpp: notices a std::mutex that a fiber holds while it waits.
 //
 // Not a part of the library but beside it: a program that links
-// weft_mutex_watch has the functions that lock and unlock a pthread_mutex_t from
-// here, which count what each thread holds and then do what they always did.
+// weft_mutex_watch has the functions that lock and unlock a pthread_mutex_t
+// from here, which count what each thread holds and then do what they always
+// did.
 // weft asks when a fiber leaves its worker, in builds with debug checks.
 
 #include <dlfcn.h>

@@ -6,9 +6,10 @@
 // An unlock frees the word and tells the first waiter, who tries again beside
 // all others: whoever comes while he is on his way gets in first, and nobody
 // has to be woken for that. The bit is cleared then, so that they lock and
-// unlock by one exchange each as if nobody waited. A waiter who insists is given the lock instead:
-// one who found the owner off its worker, for a lock that is held over a wait
-// is not a short one; and one who has been waiting for a millisecond.
+// unlock by one exchange each as if nobody waited. A waiter who insists is
+// given the lock instead: one who found the owner off its worker, for a lock
+// that is held over a wait is not a short one; and one who has been waiting for
+// a millisecond.
 //
 // Invariants
 //   M1  The word names the one owner, who alone leaves it.
