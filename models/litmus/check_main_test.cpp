@@ -126,7 +126,17 @@ TEST(CheckMain, RefusesWhatItDoesNotKnow) {
   expect_refused({"right", "nothing"}, "nothing");
   expect_refused({"--audit", "nothing"}, "no protocol has such a name");
   expect_refused({"--replay", "right"}, "no scenario of this name");
-  expect_refused({"--replay", "flag/right", "0.x"}, "not a path: 0.x");
+  expect_refused({"--replay", "flag/right", "0.x"},
+                 "not a path (as in 0.2.1): 0.x");
+}
+
+TEST(CheckMain, RefusesAPathThatDoesNotFit) {
+  const std::string why = "this path does not fit flag/right, which changed";
+  expect_refused({"--replay", "flag/right", "9"}, why);
+  expect_refused({"--replay", "flag/right", "0.9.0"}, why);
+  expect_refused({"--replay", "flag/right", "99999999999999999999"}, why);
+  expect_refused({"--replay", "flag/right", "0.0.0.0.0.0.0.0"}, why);
+  expect_refused({"--replay", "flag/right", "-"}, why);
 }
 
 TEST(CheckMainDeathTest, SaysHowManyThreadsAreTooMany) {
