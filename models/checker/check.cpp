@@ -129,6 +129,12 @@ const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
   return nullptr;
 }
 
+std::string never_reached(const Mutation& mutation) {
+  return "of what was reached in " + std::string(mutation.file) +
+         ", no statement of a function '" + mutation.function + "' contains '" +
+         mutation.text + "'";
+}
+
 void run_mutations(const Protocol& protocol, bool traces, Totals& totals,
                    Page& page) {
   int killed = 0;
@@ -144,8 +150,8 @@ void run_mutations(const Protocol& protocol, bool traces, Totals& totals,
       if (traces) std::printf("%s\n", report.trace.c_str());
     } else {
       ++totals.surprises;
-      std::printf("  ALIVE   %-34s%s\n", mutation.name,
-                  applied ? "" : " was never reached");
+      std::printf("  ALIVE   %-34s %s\n", mutation.name,
+                  applied ? "" : never_reached(mutation).c_str());
     }
     std::fflush(stdout);
   }
