@@ -131,11 +131,15 @@ Trial nondeterministic(Trial trial) {
   return trial;
 }
 
-Trial unfitting(Trial trial) {
-  trial.verdict = Verdict::nondeterministic;
-  trial.what =
-      "this schedule does not fit this test, which may have changed since";
-  return trial;
+// What was run in its place tells nothing.
+ExploreResult unfitting(const std::string& schedule) {
+  ExploreResult result;
+  result.verdict = Verdict::nondeterministic;
+  result.replay = schedule;
+  result.report = "does not fit: " + schedule +
+                  " is a schedule of another test, of this one before it "
+                  "changed, or mistyped; explore again without it\n";
+  return result;
 }
 
 // What to tell of a failure: as simple as it can be, if it comes back at all.
@@ -245,12 +249,13 @@ ExploreResult replay(const std::string& text, const ExploreOptions& wanted,
   options.faults = faults_in(schedule.faults);
   Explorer explorer(options, body);
   auto trial = explorer.run_again(schedule.ranks, true);
-  if (trial.diverged) trial = unfitting(std::move(trial));
   ExploreResult result;
-  if (trial.verdict != Verdict::passed) {
+  if (trial.diverged) {
+    result = unfitting(text);
+  } else if (trial.verdict != Verdict::passed) {
     result = result_of(explorer, trial);
-    print(options, result);
   }
+  if (!result) print(options, result);
   result.schedules = result.distinct = 1;
   return result;
 }

@@ -117,6 +117,17 @@ TEST_F(ReplayTest, HasTheWorkersAndFaultsOfTheSchedule) {
 TEST_F(ReplayTest, OfAScheduleForAnotherBodySaysSo) {
   const auto result = replay("w2:9.9.9", test::keep_update);
   EXPECT_EQ(result.verdict, Verdict::nondeterministic);
+  EXPECT_EQ(result.replay, "w2:9.9.9");
+  EXPECT_TRUE(result.report.starts_with("does not fit: w2:9.9.9 is "))
+      << result.report;
+  for (const char* no : {"nondeterministic", "again: ", "schedule, "}) {
+    EXPECT_EQ(result.report.find(no), std::string::npos) << result.report;
+  }
+}
+
+TEST_F(ReplayTest, OfAScheduleThatIsTooLongSaysSo) {
+  const auto result = replay("w2:0x5000.1", test::keep_update);
+  EXPECT_TRUE(result.report.starts_with("does not fit: ")) << result.report;
 }
 
 TEST_F(ReplayTest, IsAskedForByTheEnvironment) {
