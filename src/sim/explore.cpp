@@ -173,8 +173,12 @@ const char* to_string(Verdict verdict) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, const ExploreResult& result) {
-  out << (result ? "passed " : "failed after ") << result.schedules
-      << " schedules, " << result.distinct << " of them different";
+  out << (result ? "passed " : "failed after ") << result.schedules;
+  if (result.schedules == 1) {
+    out << " schedule";
+  } else {
+    out << " schedules, " << result.distinct << " of them different";
+  }
   if (result.complete) {
     out << "; there are no more";
   } else if (result.exhaustive && result) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,9 @@ TEST_F(ReplayTest, OfTheEmptyScheduleRunsWithoutPreemptions) {
   EXPECT_TRUE(result);
   EXPECT_EQ(result.schedules, 1u);
   EXPECT_EQ(result.distinct, 1u);
+  std::ostringstream text;
+  text << result;
+  EXPECT_EQ(text.str(), "passed 1 schedule\n");
 }
 
 TEST_F(ReplayTest, HasTheWorkersAndFaultsOfTheSchedule) {
