@@ -56,7 +56,8 @@ enum class Verdict : std::uint8_t {
   lost_wake,         // the same, and one need not have waited
   leaked_fiber,      // the body returned before its fibers, or a Task is left
   step_limit,        // fibers that never end
-  nondeterministic,  // the same choices, another order: the test has state
+  nondeterministic,  // the same choices, another order: the test has state;
+                     // or a schedule to replay() that does not fit the test
 };
 const char* to_string(Verdict verdict) noexcept;
 

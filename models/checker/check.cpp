@@ -29,7 +29,7 @@ constexpr const char* kUsage =
     "\n"
     "Ends with 1 if a scenario does not give what it should, a mutation is\n"
     "found by none, or the execution that was asked for fails; with 2 for bad\n"
-    "arguments.\n";
+    "arguments, and for a PATH that does not fit.\n";
 
 using Protocols = std::vector<Protocol>;
 using Names = std::vector<std::string>;
@@ -129,6 +129,12 @@ const Scenario* catches(const Protocol& protocol, const Mutation& mutation,
   return nullptr;
 }
 
+std::string never_reached(const Mutation& mutation) {
+  return "of what was reached in " + std::string(mutation.file) +
+         ", no statement of a function '" + mutation.function + "' contains '" +
+         mutation.text + "'";
+}
+
 void run_mutations(const Protocol& protocol, bool traces, Totals& totals,
                    Page& page) {
   int killed = 0;
@@ -144,8 +150,8 @@ void run_mutations(const Protocol& protocol, bool traces, Totals& totals,
       if (traces) std::printf("%s\n", report.trace.c_str());
     } else {
       ++totals.surprises;
-      std::printf("  ALIVE   %-34s%s\n", mutation.name,
-                  applied ? "" : " was never reached");
+      std::printf("  ALIVE   %-34s %s\n", mutation.name,
+                  applied ? "" : never_reached(mutation).c_str());
     }
     std::fflush(stdout);
   }
@@ -195,7 +201,7 @@ int replay(const Protocols& protocols, const std::string& name,
   // "-" is the path of a program that had no choice.
   if (path != "-" &&
       path.find_first_not_of("0123456789.") != std::string::npos) {
-    return refuse("not a path: " + path);
+    return refuse("not a path (as in 0.2.1): " + path);
   }
   for (const auto& protocol : protocols) {
     for (const auto& scenario : protocol.scenarios) {
@@ -203,6 +209,11 @@ int replay(const Protocols& protocols, const std::string& name,
       auto options = scenario.options;
       options.replay = path;
       const auto report = explore(options, scenario.build);
+      if (!report.fits) {
+        return refuse(
+            "this path does not fit " + name +
+            ", which changed since, or the path is mistyped: " + path);
+      }
       if (report && path.empty()) {
         std::printf("%s: none fails\n", name.c_str());
       } else {

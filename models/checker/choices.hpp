@@ -5,6 +5,7 @@
 // that a later run can replay.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -20,8 +21,9 @@ class Choices {
     if (depth_ == path_.size()) path_.push_back({0, count});
     auto& choice = path_[depth_++];
     choice.count = count;
-    // A path from elsewhere may not fit: then any way is as good.
-    return choice.taken < count ? choice.taken : count - 1;
+    if (choice.taken < count) return choice.taken;
+    fits_ = false;  // then any way is as good
+    return count - 1;
   }
 
   void restart() noexcept { depth_ = 0; }
@@ -47,6 +49,7 @@ class Choices {
   }
 
   void parse(std::string_view text) {
+    constexpr int kMost = 100'000'000;  // that no choice has
     path_.clear();
     int number = 0;
     for (const char c : text) {
@@ -54,11 +57,16 @@ class Choices {
         path_.push_back({number, number + 1});
         number = 0;
       } else if (c >= '0' && c <= '9') {
-        number = number * 10 + (c - '0');
+        number = std::min(number * 10 + (c - '0'), kMost);
       }
     }
     if (!text.empty() && text != "-") path_.push_back({number, number + 1});
+    given_ = path_.size();
   }
+
+  // After an execution. False: what parse() took is no path of this program,
+  // or of more or fewer choices than there were.
+  bool fits() const noexcept { return fits_ && depth_ == given_; }
 
  private:
   struct Choice {
@@ -67,6 +75,8 @@ class Choices {
   };
   std::vector<Choice> path_;
   std::size_t depth_ = 0;
+  std::size_t given_ = 0;  // by parse()
+  bool fits_ = true;
 };
 
 }  // namespace weft::model

@@ -38,6 +38,7 @@ Report Explorer::explore() {
       break;
     }
   } while (choices_.next());
+  if (!options_.replay.empty()) report_.fits = choices_.fits();
   report_.seconds = seconds();
   return report_;
 }

@@ -118,6 +118,7 @@ struct Report {
   std::string what;             // what went wrong
   std::string trace;            // how, step by step
   std::string replay;           // for Options::replay
+  bool fits = true;             // Options::replay is a path of this program
   std::uint64_t mutated = 0;    // how often the mutation was applied
   std::vector<UsedSite> sites;  // if asked for
 

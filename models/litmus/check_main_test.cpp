@@ -30,7 +30,8 @@ struct Answer {
   std::string errors;
 };
 
-Answer call(std::vector<std::string> words, std::vector<Scenario> scenarios) {
+Answer call(std::vector<std::string> words, std::vector<Scenario> scenarios,
+            std::vector<Mutation> mutations = {}) {
   words.insert(words.begin(), "check");
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
@@ -38,7 +39,9 @@ Answer call(std::vector<std::string> words, std::vector<Scenario> scenarios) {
   testing::internal::CaptureStderr();
   const int status =
       check_main(static_cast<int>(arguments.size()), arguments.data(),
-                 {{.name = "flag", .scenarios = std::move(scenarios)}});
+                 {{.name = "flag",
+                   .scenarios = std::move(scenarios),
+                   .mutations = std::move(mutations)}});
   std::fflush(stdout);
   return {status, testing::internal::GetCapturedStdout(),
           testing::internal::GetCapturedStderr()};
@@ -76,6 +79,31 @@ TEST(CheckMain, PrintsTheTraceOfASurprise) {
 
 TEST(CheckMain, IsSurprisedByAMistakeThatHolds) {
   EXPECT_EQ(call({}, {{"right", right, {}, Verdict::race}}).status, 1);
+}
+
+TEST(CheckMain, SaysOfAMutationWhatItLookedForInVain) {
+  const auto answer = call({}, {{"right", right}},
+                           {{.name = "store relaxed",
+                             .file = "check_main_test.cpp",
+                             .function = "publish_by",
+                             .text = "ready.stroe("}});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_TRUE(has(answer.out,
+                  "of what was reached in check_main_test.cpp, no statement of "
+                  "a function 'publish_by' contains 'ready.stroe('"))
+      << answer.out;
+}
+
+TEST(CheckMain, SaysNoMoreOfAMutationThatNobodyFound) {
+  const auto answer = call({}, {{"right", right}},
+                           {{.name = "load stronger",
+                             .file = "check_main_test.cpp",
+                             .function = "",
+                             .text = "ready.load(acquire)",
+                             .weaker = seq_cst}});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_TRUE(has(answer.out, "ALIVE   load stronger")) << answer.out;
+  EXPECT_FALSE(has(answer.out, "contains")) << answer.out;
 }
 
 TEST(CheckMain, PrintsTheTraceOfAKnownMistakeIfAsked) {
@@ -126,7 +154,17 @@ TEST(CheckMain, RefusesWhatItDoesNotKnow) {
   expect_refused({"right", "nothing"}, "nothing");
   expect_refused({"--audit", "nothing"}, "no protocol has such a name");
   expect_refused({"--replay", "right"}, "no scenario of this name");
-  expect_refused({"--replay", "flag/right", "0.x"}, "not a path: 0.x");
+  expect_refused({"--replay", "flag/right", "0.x"},
+                 "not a path (as in 0.2.1): 0.x");
+}
+
+TEST(CheckMain, RefusesAPathThatDoesNotFit) {
+  const std::string why = "this path does not fit flag/right, which changed";
+  expect_refused({"--replay", "flag/right", "9"}, why);
+  expect_refused({"--replay", "flag/right", "0.9.0"}, why);
+  expect_refused({"--replay", "flag/right", "99999999999999999999"}, why);
+  expect_refused({"--replay", "flag/right", "0.0.0.0.0.0.0.0"}, why);
+  expect_refused({"--replay", "flag/right", "-"}, why);
 }
 
 TEST(CheckMainDeathTest, SaysHowManyThreadsAreTooMany) {

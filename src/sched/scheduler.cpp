@@ -360,7 +360,9 @@ void Scheduler::print_stats(std::FILE* out) const noexcept {
         n(c.sleeps));
   }
   const auto counts = stacks.counts();
-  std::fprintf(out, "stacks: %zu mapped, %zu in use, %zu bytes reserved\n",
+  std::fprintf(out,
+               "stacks: %zu mapped, %zu with fibers or kept by workers for the "
+               "next, %zu bytes reserved\n",
                counts.mapped, counts.in_use, counts.reserved_bytes);
 }
 

@@ -30,15 +30,33 @@ const char* environment(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+// A mistake in the environment is not one in the program: no dump, no abort.
+// Destructors do not run, since threads of other runtimes may.
+[[noreturn]] void refuse(const char* name, const char* value,
+                         const char* expected) {
+  std::fprintf(stderr, "weft: %s='%s': expected %s\n", name, value, expected);
+  std::fflush(nullptr);
+  std::_Exit(EXIT_FAILURE);
+}
+
+std::uint64_t number_from(const char* name, std::uint64_t least,
+                          std::uint64_t otherwise) {
   const char* const value = environment(name);
   if (value == nullptr) return otherwise;
   char* end = nullptr;
   errno = 0;
   const auto number = std::strtoull(value, &end, 0);
-  WEFT_CHECK(*value >= '0' && *value <= '9' && *end == '\0' && errno == 0,
-             "%s='%s': expected a number", name, value);
+  if (*value < '0' || *value > '9' || *end != '\0' || errno != 0 ||
+      number < least) {
+    refuse(name, value,
+           ("a number from " + std::to_string(least) + " to 2^64 - 1").c_str());
+  }
   return number;
+}
+
+bool is_schedule(const std::string& text) {
+  sim::Schedule schedule;
+  return sim::Schedule::parse(text, schedule);
 }
 
 // A sign of life on a terminal, once a second.
@@ -131,11 +149,15 @@ Trial nondeterministic(Trial trial) {
   return trial;
 }
 
-Trial unfitting(Trial trial) {
-  trial.verdict = Verdict::nondeterministic;
-  trial.what =
-      "this schedule does not fit this test, which may have changed since";
-  return trial;
+// What was run in its place tells nothing.
+ExploreResult unfitting(const std::string& schedule) {
+  ExploreResult result;
+  result.verdict = Verdict::nondeterministic;
+  result.replay = schedule;
+  result.report = "does not fit: " + schedule +
+                  " is a schedule of another test, of this one before it "
+                  "changed, or mistyped; explore again without it\n";
+  return result;
 }
 
 // What to tell of a failure: as simple as it can be, if it comes back at all.
@@ -169,8 +191,12 @@ const char* to_string(Verdict verdict) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, const ExploreResult& result) {
-  out << (result ? "passed " : "failed after ") << result.schedules
-      << " schedules, " << result.distinct << " of them different";
+  out << (result ? "passed " : "failed after ") << result.schedules;
+  if (result.schedules == 1) {
+    out << " schedule";
+  } else {
+    out << " schedules, " << result.distinct << " of them different";
+  }
   if (result.complete) {
     out << "; there are no more";
   } else if (result.exhaustive && result) {
@@ -189,11 +215,14 @@ ExploreResult explore(const std::function<void(Simulation&)>& body) {
 ExploreResult explore(const ExploreOptions& wanted,
                       const std::function<void(Simulation&)>& body) {
   if (const char* schedule = environment("WEFT_REPLAY")) {
+    if (!is_schedule(schedule)) {
+      refuse("WEFT_REPLAY", schedule, "what a failure printed, as in w2:0x3.1");
+    }
     return replay(schedule, wanted, body);
   }
   ExploreOptions options = wanted;
-  if (options.seed == 0) options.seed = number_from("WEFT_SEED", kSeed);
-  options.schedules = number_from("WEFT_SCHEDULES", options.schedules);
+  if (options.seed == 0) options.seed = number_from("WEFT_SEED", 0, kSeed);
+  options.schedules = number_from("WEFT_SCHEDULES", 1, options.schedules);
   WEFT_CHECK(options.schedules != 0, "explore() of no schedules");
   Explorer explorer(options, body);
   const auto search = sim::make_search(options);
@@ -245,12 +274,13 @@ ExploreResult replay(const std::string& text, const ExploreOptions& wanted,
   options.faults = faults_in(schedule.faults);
   Explorer explorer(options, body);
   auto trial = explorer.run_again(schedule.ranks, true);
-  if (trial.diverged) trial = unfitting(std::move(trial));
   ExploreResult result;
-  if (trial.verdict != Verdict::passed) {
+  if (trial.diverged) {
+    result = unfitting(text);
+  } else if (trial.verdict != Verdict::passed) {
     result = result_of(explorer, trial);
-    print(options, result);
   }
+  if (!result) print(options, result);
   result.schedules = result.distinct = 1;
   return result;
 }

@@ -135,6 +135,7 @@ TEST_F(RunMainTest, CountsEachWorkersFibersInTheStatistics) {
   EXPECT_EQ(finished, 101u);
   std::getline(lines, line);
   EXPECT_TRUE(line.starts_with("stacks: ")) << line;
+  EXPECT_NE(line.find(" with fibers or kept by workers"), std::string::npos);
   EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
