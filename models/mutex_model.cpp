@@ -151,6 +151,21 @@ void two_waiters(Program& p) { two_wait(p, false, false); }
 void pass_it_on(Program& p) { two_wait(p, true, false); }
 void pass_it_on_or_keep(Program& p) { two_wait(p, true, true); }
 
+// Two who are given it, one after the other.
+void two_insist(Program& p) {
+  const Scene s(p);
+  s.held_by(0);
+  s.insists(1);
+  s.insists(2);
+  p.thread("first", [=] { s.visit(1); });
+  p.thread("second", [=] { s.visit(2); });
+  p.thread("owner", [=] {
+    s.threads[0].begin();
+    s.use_and_unlock(0);
+  });
+  p.finally([=] { s.expect_left(3); });
+}
+
 // Who has it after the owner may destroy it, though unlock() has not returned.
 void destroyed(Program& p, bool insists) {
   auto& threads = p.make<std::array<PlainThread, 2>>("threads");
@@ -190,38 +205,40 @@ Protocol mutex() {
   const Options few{.preemptions = 3, .spurious_failures = 0};
   const Options fewer{
       .preemptions = 1, .spurious_failures = 0, .stale_reads = 1};
-  return {.name = "mutex",
-          .files = {kCore, kHead},
-          .scenarios = {{"two visits", two_visits},
-                        {"three tries", three_tries},
-                        {"told", told},
-                        {"told or deadline", told_or_deadline},
-                        {"given", given},
-                        {"given or deadline", given_or_deadline},
-                        {"given or cancel", given_or_cancel},
-                        {"told beside try", told_beside_try, few},
-                        {"given beside try", given_beside_try, few},
-                        {"pass it on or keep it", pass_it_on_or_keep, fewer},
-                        {"told or cancel", told_or_cancel},
-                        {"two waiters", two_waiters, fewer},
-                        {"pass it on", pass_it_on, fewer},
-                        {"told and destroyed", told_and_destroyed},
-                        {"given and destroyed", given_and_destroyed}},
-          .mutations = {
-              {"enter relaxed", kCore, "::enter(", "(w, mine, acquire"},
-              {"no waiters bit", kCore, "::mark(", "word_.compare_exchange",
-               relaxed, kSkip},
-              {"try_lock relaxed", kHead, "::try_lock(", "(self), acquire"},
-              {"unlock relaxed", kCore, "::unlock(", "(w, 0, release"},
-              {"tell: not free", kCore, "::tell_next(", "word_.store", relaxed,
-               kSkip},
-              {"tell: free relaxed", kCore, "::tell_next(", "word_.store"},
-              {"give: not named", kCore, "::give_to_next(",
-               "word_.store(owned_by", relaxed, kSkip},
-              {"give: nobody, free relaxed", kCore, "::give_to_next(",
-               "word_.store(0"},
-              {"give: nobody, not free", kCore, "::give_to_next(",
-               "word_.store(0", relaxed, kSkip}}};
+  return {
+      .name = "mutex",
+      .files = {kCore, kHead},
+      .scenarios = {{"two visits", two_visits},
+                    {"three tries", three_tries},
+                    {"told", told},
+                    {"told or deadline", told_or_deadline},
+                    {"given", given},
+                    {"given or deadline", given_or_deadline},
+                    {"given or cancel", given_or_cancel},
+                    {"told beside try", told_beside_try, few},
+                    {"given beside try", given_beside_try, few},
+                    {"pass it on or keep it", pass_it_on_or_keep, fewer},
+                    {"told or cancel", told_or_cancel},
+                    {"two waiters", two_waiters, fewer},
+                    {"pass it on", pass_it_on, fewer},
+                    {"told gives up", told_gives_up, fewer},
+                    {"two insist", two_insist, fewer},
+                    {"told and destroyed", told_and_destroyed},
+                    {"given and destroyed", given_and_destroyed}},
+      .mutations = {
+          {"enter relaxed", kCore, "::enter(", "(w, mine, acquire"},
+          {"no waiters bit", kCore, "::mark(", "word_.compare_exchange",
+           relaxed, kSkip},
+          {"try_lock relaxed", kHead, "::try_lock(", "(self), acquire"},
+          {"unlock relaxed", kCore, "::unlock(", "(w, 0, release"},
+          {"told: not free", kCore, "::unlock(", "word_.store", relaxed, kSkip},
+          {"told: free relaxed", kCore, "::unlock(", "word_.store"},
+          {"give: not named", kCore, "::give_to_next(", "word_.store(owned_by",
+           relaxed, kSkip},
+          {"give: nobody, free relaxed", kCore, "::give_to_next(",
+           "word_.store(0"},
+          {"give: nobody, not free", kCore, "::give_to_next(", "word_.store(0",
+           relaxed, kSkip}}};
 }
 
 }  // namespace weft::model

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "weft/detail/storage.hpp"
@@ -61,6 +62,9 @@ class AnyFuture {  // what all Future<T> can do
 
 template <typename T = void>
 class Future : public AnyFuture {
+  static_assert(!std::is_same_v<T, Error> && !std::is_same_v<T, Errc>,
+                "weft: an error is what a Future<> can be set to as well");
+
  public:
   constexpr Future() noexcept = default;
 

@@ -65,7 +65,8 @@ class Barrier {  // std::barrier
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
 
-  // True for the one who came last.
+  // True for the one who came last; for nobody if the round ends by an
+  // arrive_and_drop().
   //   Suspends:  until all parties have come. Always a cancel point.
   //   Errors:    cancelled, timed_out, exhausted (memory for the deadline);
   //              then the arrival is taken back.

@@ -14,7 +14,10 @@
 // holds one.
 //
 // Misuse, which is reported and aborts: locking what one holds already,
-// unlocking what one does not hold, destroying a lock that is held or awaited.
+// unlocking what one does not hold, destroying a lock that is held or awaited,
+// locking under a SpinLock (free or not; try_lock() may). Not noticed: a fiber
+// or thread that ends while it holds one, until the lock is destroyed; another
+// that is made in its place may pass for it.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +46,7 @@ struct Locker {
     const Here* const here = here_or_null();
     if (here == nullptr) [[unlikely]]
       return 0;
-    return reinterpret_cast<std::uintptr_t>(here->locker);
+    return here->locker;
   }
 };
 
@@ -238,6 +241,7 @@ class KeyedMutex {
   }
 
   // How many keys are held or awaited: a snapshot.
+  //   Suspends:  as try_acquire(), and so does a Guard that goes.
   std::size_t keys_in_use() const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < count_; ++i) {

@@ -64,4 +64,13 @@ inline void yield_cpu() noexcept {
   ::sched_yield();
 }
 
+// For what another thread is about to do. Any thread.
+template <typename Done>
+void spin_until(Done&& done) noexcept {
+  constexpr int kSpins = 64;
+  for (int round = 0; !done(); ++round) {
+    round < kSpins ? pause() : yield_cpu();
+  }
+}
+
 }  // namespace weft

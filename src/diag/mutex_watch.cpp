@@ -89,14 +89,19 @@ int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   return real(mutex);
 }
 
-// Called by weft when a fiber is about to leave its worker.
-void weft_check_foreign_locks() {
-  if (watched.count == 0) return;
+// How many the thread holds that begins to run fibers.
+std::size_t weft_count_foreign_locks() { return watched.count; }
+
+// Called by weft when a fiber is about to leave its worker. `outer`: so many
+// are not its own.
+void weft_check_foreign_locks(std::size_t outer) {
+  if (watched.count <= outer) return;
   const Held& last = watched.held[watched.count - 1];
   WEFT_CHECK(false,
              "STD-MUTEX-HELD: a fiber waits or yields while its thread holds "
-             "a std mutex, %p, locked at %p. It may go on at another thread, "
-             "which must not unlock it: unlock before, or use weft::Mutex",
+             "a std mutex, %p, locked at %p. Others of that thread may want "
+             "it, and another thread must not unlock it: unlock before, or use "
+             "weft::Mutex",
              last.mutex, last.site);
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/check.hpp"
 #include "fiber/fiber.hpp"
@@ -35,7 +36,7 @@ class Current {
  public:
   Current& operator=(Fiber* fiber) noexcept {
     fiber_.store(fiber, relaxed);  // one writer
-    locker_ = reinterpret_cast<std::uintptr_t>(fiber) & is_locker_;
+    here_.locker = reinterpret_cast<std::uintptr_t>(fiber) & is_locker_;
     return *this;
   }
   // May headers lock in its name, without a call?
@@ -50,7 +51,7 @@ class Current {
   Fiber* operator->() const noexcept { return *this; }
 
  private:
-  std::uintptr_t locker_ = 0;  // as detail::Here, which headers know
+  detail::Here here_{0};  // first: headers find it at the carrier
   std::uintptr_t is_locker_ = ~std::uintptr_t{0};  // all bits, or none
   Tally<Fiber*> fiber_{nullptr};
 };
@@ -74,11 +75,12 @@ struct Carrier {
   void let_go() noexcept;
   void simulate(Simulator* by) noexcept {
     simulator = by;
-    current.be_locker(by == nullptr);
+    current.be_locker(by == nullptr && lock_depth == 0);
   }
 };
 
-static_assert(offsetof(Carrier, current) == offsetof(detail::Here, locker));
+static_assert(offsetof(Carrier, current) == 0 &&
+              std::is_standard_layout_v<Current>);
 
 }  // namespace weft::sched
 

@@ -7,6 +7,8 @@
 
 #include "base/check.hpp"
 #include "base/point.hpp"
+#include "sched/foreign_locks.hpp"
+#include "sched/simulator.hpp"
 
 namespace weft::sched {
 
@@ -177,17 +179,10 @@ void Worker::before_leaving(const Fiber* to) noexcept {
   if (new_deadline_) watch_own_deadline();
 }
 
-#if defined(WEFT_DEBUG_CHECKS)
-// Of weft_mutex_watch, if the program has it: diag/mutex_watch.cpp.
-extern "C" void weft_check_foreign_locks() __attribute__((weak));
-#endif
-
 // Leaves the current stack for the next fiber's, or for the loop.
 inline void Worker::leave_fiber(After after, Fiber& self,
                                 Fiber* next) noexcept {
-#if defined(WEFT_DEBUG_CHECKS)
-  if (weft_check_foreign_locks != nullptr) weft_check_foreign_locks();
-#endif
+  check_foreign_locks(simulator != nullptr ? simulator->outer_locks() : 0);
   self.exceptions = *exceptions_;
   after_ = after;
   after_fiber_ = &self;

@@ -117,6 +117,8 @@ class Simulator {
   static Simulator* here() noexcept;
   // Its thread is an ordinary one again; its fibers stay as they are.
   void detach() noexcept;
+  // How many std mutexes its thread held when it began to run a fiber.
+  std::size_t outer_locks() const noexcept { return outer_locks_; }
 
   // The thread of the simulator, not a fiber. Runs fibers until done(). False:
   // not by then, in virtual time.
@@ -224,6 +226,7 @@ class Simulator {
   std::uint64_t steps_ = 0;
   std::uint64_t polls_ = 0;  // steps since one did something else than yield
   std::uint64_t ticks_ = 0;  // and how often time passed meanwhile
+  std::size_t outer_locks_ = 0;
 };
 
 }  // namespace weft::sched

@@ -17,7 +17,7 @@ inline fiber::Fiber& about_to_wait(sched::Op op, const void* object) noexcept {
   auto& here = sched::carrier();
   sched::check_may_park(here);
   sched::interleave(here, op, object);
-  return *sched::carrier().current;  // maybe on another worker
+  return *here.current;
 }
 
 // The same, and a cancel point. Errors: cancelled.

@@ -1,5 +1,6 @@
 // counts.cpp: permits, counts, rounds, and what is done once.
 
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -7,6 +8,10 @@
 #include "sync/line_cores.hpp"
 
 namespace weft::sync {
+
+namespace {
+constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
+}
 
 bool SemaphoreCore::try_take() noexcept {
   const std::lock_guard hold(lock);
@@ -26,17 +31,19 @@ Status SemaphoreCore::wait(Deadline deadline) noexcept {
   return wait_at(attempt, this, /*shield=*/false, deadline);
 }
 
-void SemaphoreCore::release(std::ptrdiff_t count) noexcept {
+bool SemaphoreCore::release(std::ptrdiff_t count) noexcept {
   Woken woken;
   const std::lock_guard hold(lock);
+  if (permits > 0 && count > kMost - permits) return false;
   permits = permits + count;
   while (permits > 0 && queue.wake_one(Reason::data, woken)) --permits;
+  return true;
 }
 
 bool CountCore::add(std::ptrdiff_t count) noexcept {
   Woken woken;
   const std::lock_guard hold(lock);
-  if (left + count < 0) return false;
+  if (count > kMost - left || left + count < 0) return false;
   left = left + count;
   if (left == 0) (void)queue.wake_all(Reason::data, woken);
   return true;

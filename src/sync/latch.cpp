@@ -45,7 +45,9 @@ bool Semaphore::try_acquire() noexcept {
 void Semaphore::release(std::ptrdiff_t count) noexcept {
   WEFT_CHECK(count >= 0, "a Semaphore is to release %td permits", count);
   sched::interleave(Op::signal, this);
-  core_in<SemaphoreCore>(core_).release(count);
+  WEFT_CHECK(core_in<SemaphoreCore>(core_).release(count),
+             "a Semaphore is to release %td permits more than it can count",
+             count);
 }
 
 Latch::Latch(std::ptrdiff_t count) noexcept {
@@ -87,7 +89,8 @@ WaitGroup::~WaitGroup() {
 void WaitGroup::add(std::ptrdiff_t count) noexcept {
   sched::interleave(Op::signal, this);
   WEFT_CHECK(core_in<CountCore>(core_).add(count),
-             "a WaitGroup has more done() than add()");
+             "a WaitGroup has more done() than add(), or more than it can "
+             "count");
 }
 
 void WaitGroup::done() noexcept { add(-1); }

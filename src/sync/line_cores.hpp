@@ -76,7 +76,8 @@ struct SemaphoreCore {
   explicit SemaphoreCore(std::ptrdiff_t count) noexcept : permits(count) {}
   bool try_take() noexcept;
   Status wait(Deadline deadline) noexcept;
-  void release(std::ptrdiff_t count) noexcept;
+  // False: more than can be counted; then nothing changed.
+  bool release(std::ptrdiff_t count) noexcept;
   bool unused() noexcept { return is_left(lock, queue); }
 };
 
@@ -87,7 +88,7 @@ struct CountCore {
   WaitQueue queue;
 
   explicit CountCore(std::ptrdiff_t count) noexcept : left(count) {}
-  // False: it would go below zero; then nothing changed.
+  // False: below zero, or more than can be counted; then nothing changed.
   bool add(std::ptrdiff_t count) noexcept;
   bool is_zero() noexcept;
   Status wait(Deadline deadline) noexcept;

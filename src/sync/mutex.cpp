@@ -138,15 +138,21 @@ FairMutex::Future::Future() noexcept {
   sync::make_core<FairPlace>(place_, detail::FutureAccess::core(*this));
 }
 
+// Not in line, nor on its way out of it: whoever gives it the lock sets it last.
+static bool is_out_of_line(const FairPlace& place,
+                           const FairMutex::Future& turn) noexcept {
+  return place.gone() && (place.line == nullptr || turn.is_set());
+}
+
 FairMutex::Future::~Future() {
-  const auto& place = core_in<FairPlace>(place_);
-  WEFT_CHECK(place.gone() && (place.line == nullptr || is_set()),
+  WEFT_CHECK(is_out_of_line(core_in<FairPlace>(place_), *this),
              "a turn is destroyed while it is in line: cancel() it");
 }
 
 void FairMutex::Future::reset() noexcept {
   auto& place = core_in<FairPlace>(place_);
-  WEFT_CHECK(place.gone(), "a turn is reset while it is in line: cancel() it");
+  WEFT_CHECK(is_out_of_line(place, *this),
+             "a turn is reset while it is in line: cancel() it");
   weft::Future<>::reset();
   place.line = nullptr;
 }
@@ -157,7 +163,8 @@ void FairMutex::Future::cancel() noexcept {
   auto& turn = detail::FutureAccess::core(*this);
   if (place.line == nullptr || turn.is_set()) return;  // the lock may be gone
   if (place.line->leave(place)) return turn.set(Errc::cancelled);
-  while (!turn.is_set()) pause();  // who gave it the lock is about to set it
+  // Who gave it the lock is about to set it.
+  spin_until([&turn] { return turn.is_set(); });
 }
 
 SharedMutex::~SharedMutex() {

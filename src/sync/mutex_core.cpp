@@ -28,6 +28,9 @@ bool runs_elsewhere(const Fiber* owner) noexcept {
   return false;
 }
 
+// M3: of him who was told.
+bool is_counted_on(const Fiber& waiter) noexcept { return waiter.pins == 0; }
+
 }  // namespace
 
 // A try to lock, under the mutex's own lock.
@@ -40,8 +43,8 @@ struct MutexCore::Attempt {
 
   Entered enter(WaitNode& node, bool again) noexcept {
     auto& word = mutex.word_;
-    if (again) mutex.told_ = mutex.told_ - 1;  // M3
-    for (auto w = word.load(relaxed);;) {      // the exchange decides
+    if (again && is_counted_on(self)) mutex.told_ = false;  // M3
+    for (auto w = word.load(relaxed);;) {  // the exchange decides
       Fiber* const owner = owner_of(w);
       if (owner == &self) return Entered::closed;  // by itself
       if (owner == nullptr) {
@@ -50,7 +53,7 @@ struct MutexCore::Attempt {
         if (word.compare_exchange_weak(w, mine, acquire, relaxed)) {
           return Entered::done;
         }
-      } else if (mutex.told_ != 0 || mark(w)) {  // M2
+      } else if (mutex.told_ || mark(w)) {  // M2
         node.slot = insists(owner, again) ? this : nullptr;
         again ? queue.push_front(node) : queue.push_back(node);
         return Entered::linked;
@@ -60,20 +63,18 @@ struct MutexCore::Attempt {
 
   void leave(bool told, Woken& woken) noexcept {
     if (!told) return;
-    mutex.told_ = mutex.told_ - 1;  // M3
+    if (is_counted_on(self)) mutex.told_ = false;  // M3
     for (auto w = mutex.word_.load(relaxed); is_bit_due();) {
-      if (owner_of(w) != nullptr) {
-        if (mark(w)) return;
-      } else if (queue.wake_one(Reason::signal, woken)) {
-        mutex.told_ = mutex.told_ + 1;
+      if (owner_of(w) == nullptr) {
+        mutex.tell(woken);
+      } else if (mark(w)) {
+        return;
       }
     }
   }
 
   // M2: somebody waits, and only an unlock would tell him.
-  bool is_bit_due() const noexcept {
-    return !queue.empty() && mutex.told_ == 0;
-  }
+  bool is_bit_due() const noexcept { return !queue.empty() && !mutex.told_; }
   // Of one that is held, as `w` says. False: not any more, look at `w` again.
   bool mark(std::uintptr_t& w) noexcept {
     return (w & kWaiters) != 0 ||
@@ -116,6 +117,7 @@ Status MutexCore::wait(Fiber& self, bool shield, Deadline deadline) noexcept {
   if (sched::carrier().simulator == nullptr && spin(self)) return {};
   Attempt attempt{*this, self};
   const auto end = wait_at(attempt, this, shield, deadline);
+  if (end.error() == Errc::timed_out && try_lock(self)) return {};
   return end.error() == Errc::closed ? Errc::invalid : end;
 }
 
@@ -131,7 +133,8 @@ bool MutexCore::unlock(Fiber& self) noexcept {
   lock_.lock();
   const WaitNode* const first = queue_.front();
   if (first == nullptr || first->slot == nullptr) {
-    tell_next(woken);
+    tell(woken);
+    word_.store(0, release);  // [lock]
   } else {
     give_to_next(woken);
   }
@@ -139,9 +142,15 @@ bool MutexCore::unlock(Fiber& self) noexcept {
   return true;
 }
 
-void MutexCore::tell_next(Woken& woken) noexcept {
-  if (queue_.wake_one(Reason::signal, woken)) told_ = told_ + 1;  // M3
-  word_.store(0, release);                                        // [lock]
+void MutexCore::tell(Woken& woken) noexcept {
+  while (WaitNode* const node = queue_.pop_front()) {
+    const bool counted_on = is_counted_on(*node->fiber);
+    const bool won = WaitQueue::finish(*node, Reason::signal, woken);
+    if (won && counted_on) {
+      told_ = true;  // M3
+      return;
+    }
+  }
 }
 
 // The heir may run as soon as he is settled: he finds himself the owner (M1).

@@ -16,7 +16,8 @@
 //   M2  The queue is not empty: waiters is set, or somebody was told (M3).
 //       Set under the lock, which an unlock that finds it set takes as well.
 //   M3  Who was told comes to the lock once more: has the mutex, or waits
-//       again, or tells another; and sees to M2.
+//       again, or tells another; and sees to M2. Not counted on: a pinned one,
+//       who may have to wait for his worker; so another is told beside him.
 //
 // Edges
 //   [lock]  unlock() -> lock(), try_lock(), enter(): all that was done under
@@ -56,7 +57,7 @@ class MutexCore {
   }
   // Whoever destroys it.
   bool unused() noexcept {
-    return is_left(lock_, queue_) && told_ == 0 &&
+    return is_left(lock_, queue_) && !told_ &&
            word_.load(relaxed) == 0;  // nobody else is here
   }
 
@@ -71,13 +72,13 @@ class MutexCore {
     return reinterpret_cast<Fiber*>(w & ~kWaiters);
   }
   bool spin(Fiber& self) noexcept;
-  void tell_next(Woken& woken) noexcept;
+  void tell(Woken& woken) noexcept;
   void give_to_next(Woken& woken) noexcept;
 
   Atomic<std::uintptr_t> word_{0};  // first, where the header has it, too
   base::SpinLock lock_;
-  Plain<std::uint32_t> told_ = 0;  // who are on their way; guarded by lock_
-  WaitQueue queue_;                // guarded by lock_
+  Plain<bool> told_ = false;  // one is on his way; guarded by lock_
+  WaitQueue queue_;           // guarded by lock_
 };
 
 }  // namespace weft::sync

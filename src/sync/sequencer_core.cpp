@@ -134,9 +134,7 @@ void SequencerWait::cancel() noexcept {
   // Done, by another combiner: it sets this as soon as it has left. If that is
   // below on this stack it goes on when this returns.
   if (now == State::idle || Delivery::is_possible()) return;
-  for (int round = 0; !future.is_set(); ++round) {
-    round < 64 ? pause() : yield_cpu();
-  }
+  spin_until([this] { return future.is_set(); });
 }
 
 // True: this thread combines. Else somebody does, and will look again.

@@ -65,10 +65,11 @@ struct SequencerWait : TokenHook<SequencerWait> {
       : future(its_future) {}
   // Any fiber or thread. When it returns it is set, by this or before.
   void cancel() noexcept;
-  // Not known to a sequencer any more, or never was.
+  // Not known to a sequencer any more, or never was. Done is not enough: until
+  // it is set, who completes it has it in a list.
   bool is_idle() const noexcept {
     const auto now = state.load(relaxed);  // whoever uses it again
-    return now == State::idle || now == State::done;
+    return now == State::idle || (now == State::done && future.is_set());
   }
 };
 

@@ -83,10 +83,7 @@ Status outcome(Who who) noexcept {
 }
 
 void until_gone(const WaitNode& node) noexcept {
-  constexpr int kSpins = 64;
-  for (int round = 0; !node.gone(); ++round) {
-    round < kSpins ? pause() : yield_cpu();  // it may have lost its CPU
-  }
+  spin_until([&node] { return node.gone(); });
 }
 
 Status refuse_cancelled(const Fiber& self) noexcept {

@@ -7,9 +7,9 @@ namespace weft::detail {
 
 // What the library keeps for an OS thread begins so.
 struct Here {
-  // Whom a lock belongs to that is taken here: the fiber running, or the
-  // thread's own. nullptr: the library must be asked.
-  void* locker;
+  // Whom a lock belongs to that is taken here: the address of the fiber
+  // running, or of the thread's own. 0: the library must be asked.
+  std::uintptr_t locker;
 };
 
 // Any thread. nullptr: a plain thread that weft has not met yet. The compiler

@@ -105,6 +105,26 @@ TEST_F(MutexWatchDeathTest, NamesAMutexThatWasLockedInTime) {
       "STD-MUTEX-HELD");
 }
 
+// The thread of a simulation may hold one around all of it.
+TEST_F(MutexWatchTest, LetsTheThreadOfASimulationHoldOne) {
+  std::mutex mutex;
+  std::lock_guard hold(mutex);
+  EXPECT_TRUE(weft::run(Config{.workers = 2, .deterministic_seed = 1},
+                        [] { EXPECT_TRUE(this_fiber::sleep_for(1ms)); }));
+}
+
+TEST_F(MutexWatchDeathTest, NamesAMutexThatASimulatedFiberHolds) {
+  EXPECT_DEATH(
+      {
+        (void)weft::run(Config{.workers = 2, .deterministic_seed = 1}, [] {
+          std::mutex mutex;
+          std::lock_guard hold(mutex);
+          (void)this_fiber::sleep_for(1ms);
+        });
+      },
+      "STD-MUTEX-HELD");
+}
+
 TEST_F(MutexWatchTest, ForgetsAMutexThatIsUnlockedAgain) {
   EXPECT_TRUE(run([](Nursery& nursery) {
     std::timed_mutex mutex;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -150,6 +153,54 @@ TEST_F(SyncCountDeathTest, ReportsASequencersFutureThatGoesWhileItWaits) {
         },
         "a Sequencer's Future is reset while it waits: cancel.. it");
   }
+}
+
+// Reached and cancelled from a callback, but not yet set.
+TEST_F(SyncCountDeathTest, ReportsAFutureThatIsDoneButNotSet) {
+  struct Misuse : AnyFuture::Callback {
+    explicit Misuse(std::function<void(Misuse&)> does)
+        : Callback{[](Callback& it) noexcept {
+            auto& self = static_cast<Misuse&>(it);
+            self.same->cancel();
+            self.misuse(self);
+          }},
+          misuse(std::move(does)) {}
+    std::function<void(Misuse&)> misuse;
+    Sequencer sequencer;
+    std::unique_ptr<Sequencer::Future> same =
+        std::make_unique<Sequencer::Future>();
+  };
+  const auto run_into = [](std::function<void(Misuse&)> does) {
+    Misuse misuse(std::move(does));
+    Sequencer::Future first;
+    misuse.sequencer.wait(1, first);
+    misuse.sequencer.wait(2, *misuse.same);
+    (void)first.subscribe(misuse);
+    misuse.sequencer.advance(2);
+  };
+  EXPECT_DEATH(run_into([](Misuse& it) { it.same.reset(); }),
+               "a Sequencer's Future is destroyed while it waits: cancel.. it");
+  EXPECT_DEATH(run_into([](Misuse& it) { it.same->reset(); }),
+               "a Sequencer's Future is reset while it waits: cancel.. it");
+  EXPECT_DEATH(run_into([](Misuse& it) { it.sequencer.wait(9, *it.same); }),
+               "a sequencer's future is used again before it was reset");
+}
+
+TEST_F(SyncCountDeathTest, ReportsMorePermitsAndCountsThanThereAreNumbers) {
+  constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
+  EXPECT_DEATH(
+      {
+        Semaphore semaphore(1);
+        semaphore.release(kMost);
+      },
+      "permits more than it can count");
+  EXPECT_DEATH(
+      {
+        WaitGroup group;
+        group.add(kMost);
+        group.add(1);
+      },
+      "a WaitGroup has more done.. than add.., or more than it can count");
 }
 
 TEST_F(SyncCountDeathTest, ReportsASequencersFutureThatIsUsedAgain) {

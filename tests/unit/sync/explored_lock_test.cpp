@@ -119,6 +119,48 @@ TEST(ExploredMutex, TellsTheNextWhenTheOneWhoWasToldGivesUp) {
 }
 
 // R-EVENT-04
+// M3: who was told is cancelled while another has it.
+TEST(ExploredMutex, RemembersTheOthersWhenTheOneWhoWasToldGivesUp) {
+  search_all({}, 2, [](Simulation& sim) {
+    Mutex mutex;
+    mutex.lock();
+    Nursery nursery;
+    auto gone = nursery.spawn([&] { (void)mutex.acquire(); });
+    sim.wait_until_all_parked();
+    nursery.spawn([&] { const std::lock_guard hold(mutex); });
+    sim.wait_until_all_parked();
+    mutex.unlock();
+    const bool again = mutex.try_lock();
+    gone.cancel();
+    (void)gone.join();
+    if (again) mutex.unlock();
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// Who was told in vain for a millisecond has it next, whoever comes first.
+TEST(ExploredMutex, KeepsNobodyOutForLong) {
+  search_all({}, 2, [](Simulation&) {
+    Mutex mutex;
+    mutex.lock();
+    Nursery nursery;
+    bool had = false;
+    nursery.spawn([&] {
+      const std::lock_guard hold(mutex);
+      had = true;
+    });
+    bool overtook = true;
+    for (int i = 0; overtook && !had && i < 4; ++i) {
+      EXPECT_TRUE(this_fiber::sleep_for(2ms));  // it waits, or was told in vain
+      mutex.unlock();
+      overtook = mutex.try_lock();
+    }
+    EXPECT_TRUE(had || !overtook);
+    if (overtook) mutex.unlock();
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 TEST(ExploredFairMutex, LetsOneInAtATime) {
   search_all({}, 2, exclude<FairMutex>);
   search_all({Fault::spurious_wake}, 1, exclude<FairMutex>);
