@@ -221,7 +221,6 @@ Protocol mutex() {
                     {"told or cancel", told_or_cancel},
                     {"two waiters", two_waiters, fewer},
                     {"pass it on", pass_it_on, fewer},
-                    {"told gives up", told_gives_up, fewer},
                     {"two insist", two_insist, fewer},
                     {"told and destroyed", told_and_destroyed},
                     {"given and destroyed", given_and_destroyed}},
