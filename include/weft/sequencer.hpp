@@ -47,7 +47,8 @@ class Sequencer::Future : public weft::Future<> {
   ~Future();  // misuse while it waits
   // It is set when this returns: with `cancelled`, unless it already was. From
   // a callback, or under a SpinLock, it may be set only when that is over, and
-  // must live until then. Nothing if it does not wait. It and its sequencer live until this returns.
+  // must live until then. Nothing if it does not wait. It and its sequencer
+  // live until this returns.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
   // Makes it new. Misuse while it waits. Callers: who has both sides.
