@@ -138,7 +138,7 @@ FairMutex::Future::Future() noexcept {
   sync::make_core<FairPlace>(place_, detail::FutureAccess::core(*this));
 }
 
-// Not in line, nor on its way out of it: whoever gives it the lock sets it last.
+// Not in line, nor on its way out of it: who gives it the lock sets it last.
 static bool is_out_of_line(const FairPlace& place,
                            const FairMutex::Future& turn) noexcept {
   return place.gone() && (place.line == nullptr || turn.is_set());
