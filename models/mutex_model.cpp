@@ -166,6 +166,25 @@ void two_insist(Program& p) {
   p.finally([=] { s.expect_left(3); });
 }
 
+// The first is not counted on: the second is told, or given it, as well.
+void pinned_first(Program& p, bool insists, bool cancels) {
+  const Scene s(p);
+  s.held_by(0);
+  s.threads[1].proxy.pins = 1;
+  if (insists) s.insists(2);
+  p.thread("pinned", [=] { s.visit(1); });
+  p.thread("second", [=] { s.visit(2); });
+  p.thread("owner", [=] {
+    s.threads[0].begin();
+    s.use_and_unlock(0);
+    if (cancels) s.threads[1].cancel();
+  });
+  p.finally([=] { s.expect_left(3); });
+}
+void pinned_and_told(Program& p) { pinned_first(p, false, false); }
+void pinned_and_given(Program& p) { pinned_first(p, true, false); }
+void pinned_and_cancelled(Program& p) { pinned_first(p, false, true); }
+
 // Who has it after the owner may destroy it, though unlock() has not returned.
 void destroyed(Program& p, bool insists) {
   auto& threads = p.make<std::array<PlainThread, 2>>("threads");
@@ -222,6 +241,9 @@ Protocol mutex() {
                     {"two waiters", two_waiters, fewer},
                     {"pass it on", pass_it_on, fewer},
                     {"two insist", two_insist, fewer},
+                    {"pinned and told", pinned_and_told, fewer},
+                    {"pinned and given", pinned_and_given, fewer},
+                    {"pinned and cancelled", pinned_and_cancelled, fewer},
                     {"told and destroyed", told_and_destroyed},
                     {"given and destroyed", given_and_destroyed}},
       .mutations = {

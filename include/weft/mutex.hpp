@@ -138,7 +138,8 @@ class FairMutex::Future : public weft::Future<> {
   // mutex live until this returns.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
-  // Makes it new. Misuse while it is in line. Callers: who has both sides.
+  // Makes it new; that of the base class does not. Misuse while it is in line.
+  //   Callers: who has both sides.
   void reset() noexcept;
 
  private:

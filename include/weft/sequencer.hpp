@@ -51,7 +51,8 @@ class Sequencer::Future : public weft::Future<> {
   // live until this returns.
   //   Suspends:  never. Callers: fibers and threads.
   void cancel() noexcept;
-  // Makes it new. Misuse while it waits. Callers: who has both sides.
+  // Makes it new; that of the base class does not. Misuse while it waits.
+  //   Callers: who has both sides.
   void reset() noexcept;
 
  private:

@@ -7,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "sched/dispatch.hpp"
-#include "sched/foreign_locks.hpp"
 #include "sched/narrator.hpp"
 #include "sched/scheduler.hpp"
 #include "time/clock.hpp"
@@ -163,7 +162,6 @@ bool Simulator::find_candidates() noexcept {
 
 // False: nobody can go on, now or later.
 bool Simulator::step(std::int64_t until) noexcept {
-  outer_locks_ = count_foreign_locks();
   (void)collect();
   if (!find_candidates() && !patient_.empty()) {
     for (Fiber* fiber : std::exchange(patient_, {})) {

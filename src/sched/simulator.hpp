@@ -21,6 +21,7 @@
 #include "base/rng.hpp"
 #include "fiber/fiber.hpp"
 #include "sched/footprint.hpp"
+#include "sched/foreign_locks.hpp"
 #include "sched/interleave.hpp"
 #include "stack/overflow.hpp"
 #include <weft/detail/fault.hpp>
@@ -117,13 +118,14 @@ class Simulator {
   static Simulator* here() noexcept;
   // Its thread is an ordinary one again; its fibers stay as they are.
   void detach() noexcept;
-  // How many std mutexes its thread held when it began to run a fiber.
+  // How many std mutexes its thread held when it began to run fibers.
   std::size_t outer_locks() const noexcept { return outer_locks_; }
 
   // The thread of the simulator, not a fiber. Runs fibers until done(). False:
   // not by then, in virtual time.
   template <typename Done>
   bool run_until(std::int64_t until, Done&& done) {
+    outer_locks_ = count_foreign_locks();
     while (!done()) {
       if (now_ >= until) return false;
       if (!step(until)) chooser_->stuck();

@@ -54,7 +54,11 @@ std::string Schedule::text() const {
 bool Schedule::parse(const std::string& text, Schedule& schedule) {
   constexpr std::size_t kLongest = 10'000'000;
   Reader reader{text};
-  if (!reader.take('w') || !reader.number(schedule.workers)) return false;
+  constexpr unsigned kMostWorkers = 1024;  // as of a Config
+  if (!reader.take('w') || !reader.number(schedule.workers) ||
+      schedule.workers > kMostWorkers) {
+    return false;
+  }
   if (reader.take('f') &&
       (!reader.number(schedule.faults) || !reader.take('n') ||
        !reader.number(schedule.max_faults))) {

@@ -38,12 +38,13 @@ struct MutexCore::Attempt {
   MutexCore& mutex;
   Fiber& self;
   std::int64_t since = 0;  // when it was told for the first time
+  bool insisted = false;   // once is for good
   base::SpinLock& lock = mutex.lock_;
   WaitQueue& queue = mutex.queue_;
 
   Entered enter(WaitNode& node, bool again) noexcept {
     auto& word = mutex.word_;
-    if (again && is_counted_on(self)) mutex.told_ = false;  // M3
+    if (again) arrive();
     for (auto w = word.load(relaxed);;) {  // the exchange decides
       Fiber* const owner = owner_of(w);
       if (owner == &self) return Entered::closed;  // by itself
@@ -63,16 +64,21 @@ struct MutexCore::Attempt {
 
   void leave(bool told, Woken& woken) noexcept {
     if (!told) return;
-    if (is_counted_on(self)) mutex.told_ = false;  // M3
+    arrive();
     for (auto w = mutex.word_.load(relaxed); is_bit_due();) {
       if (owner_of(w) == nullptr) {
-        mutex.tell(woken);
+        (void)mutex.tell_first(woken);
       } else if (mark(w)) {
         return;
       }
     }
   }
 
+  // He was told, and is here: M3.
+  void arrive() noexcept {
+    mutex.on_their_way_ = mutex.on_their_way_ - 1;
+    if (is_counted_on(self)) mutex.told_ = false;
+  }
   // M2: somebody waits, and only an unlock would tell him.
   bool is_bit_due() const noexcept { return !queue.empty() && !mutex.told_; }
   // Of one that is held, as `w` says. False: not any more, look at `w` again.
@@ -84,11 +90,11 @@ struct MutexCore::Attempt {
   }
 
   bool insists(const Fiber* owner, bool again) noexcept {
-    if (!runs_elsewhere(owner)) return true;
+    if (insisted || !runs_elsewhere(owner)) return insisted = true;
     if (!again) return false;
     const auto now = time::now();
     if (since == 0) since = now;
-    return now - since >= kPatience;
+    return insisted = now - since >= kPatience;
   }
 
   static bool is_ready(void* it) noexcept {
@@ -131,26 +137,27 @@ bool MutexCore::unlock(Fiber& self) noexcept {
   }
   Woken woken;
   lock_.lock();
-  const WaitNode* const first = queue_.front();
-  if (first == nullptr || first->slot == nullptr) {
-    tell(woken);
-    word_.store(0, release);  // [lock]
+  const WaitNode* first = queue_.front();
+  while (first != nullptr && first->slot == nullptr && !tell_first(woken)) {
+    first = queue_.front();
+  }
+  if (first != nullptr && !told_) {
+    give_to_next(woken);  // he insists
   } else {
-    give_to_next(woken);
+    word_.store(0, release);  // [lock]
   }
   lock_.unlock();
   return true;
 }
 
-void MutexCore::tell(Woken& woken) noexcept {
-  while (WaitNode* const node = queue_.pop_front()) {
-    const bool counted_on = is_counted_on(*node->fiber);
-    const bool won = WaitQueue::finish(*node, Reason::signal, woken);
-    if (won && counted_on) {
-      told_ = true;  // M3
-      return;
-    }
-  }
+// True: he will come (M3). False: he had given up, or is not counted on.
+bool MutexCore::tell_first(Woken& woken) noexcept {
+  WaitNode& node = *queue_.pop_front();
+  const bool counted_on = is_counted_on(*node.fiber);
+  if (!WaitQueue::finish(node, Reason::signal, woken)) return false;
+  on_their_way_ = on_their_way_ + 1;
+  if (counted_on) told_ = true;
+  return counted_on;
 }
 
 // The heir may run as soon as he is settled: he finds himself the owner (M1).

@@ -57,7 +57,7 @@ class MutexCore {
   }
   // Whoever destroys it.
   bool unused() noexcept {
-    return is_left(lock_, queue_) && !told_ &&
+    return is_left(lock_, queue_) && on_their_way_ == 0 &&
            word_.load(relaxed) == 0;  // nobody else is here
   }
 
@@ -72,13 +72,14 @@ class MutexCore {
     return reinterpret_cast<Fiber*>(w & ~kWaiters);
   }
   bool spin(Fiber& self) noexcept;
-  void tell(Woken& woken) noexcept;
+  bool tell_first(Woken& woken) noexcept;
   void give_to_next(Woken& woken) noexcept;
 
   Atomic<std::uintptr_t> word_{0};  // first, where the header has it, too
   base::SpinLock lock_;
-  Plain<bool> told_ = false;  // one is on his way; guarded by lock_
-  WaitQueue queue_;           // guarded by lock_
+  Plain<bool> told_ = false;               // M3; guarded by lock_
+  Plain<std::uint32_t> on_their_way_ = 0;  // who were told; the same
+  WaitQueue queue_;                        // the same
 };
 
 }  // namespace weft::sync

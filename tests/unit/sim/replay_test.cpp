@@ -207,7 +207,7 @@ TEST_F(ReplayDeathTest, DiesOfWhatIsNotASchedule) {
 
 TEST_F(ReplayDeathTest, DiesOfMoreWorkersThanThereMayBe) {
   EXPECT_DEATH((void)replay("w5000:", test::keep_update),
-               "could not start its runtime");
+               "not a schedule: 'w5000:'");
 }
 
 TEST_F(ReplayDeathTest, DiesOfAChoiceOfNothing) {

@@ -71,6 +71,8 @@ TEST_F(DeadlockTest, GoesThroughThreadsAndEveryKindOfOwnedLock) {
                                    "[0-9a-f]+\n.*thread [0-9]+ holds Shared"),
           ::testing::ContainsRegex("thread [0-9]+ waits for FairMutex 0x"
                                    "[0-9a-f]+\n.*fiber [0-9]+ holds FairMutex"),
+          ::testing::ContainsRegex("fiber [0-9]+ waits for Mutex 0x"
+                                   "[0-9a-f]+\n.*fiber [0-9]+ holds Mutex"),
           ::testing::HasSubstr("DEADLOCK")));
 }
 

@@ -118,7 +118,6 @@ TEST(ExploredMutex, TellsTheNextWhenTheOneWhoWasToldGivesUp) {
   });
 }
 
-// R-EVENT-04
 // M3: who was told is cancelled while another has it.
 TEST(ExploredMutex, RemembersTheOthersWhenTheOneWhoWasToldGivesUp) {
   search_all({}, 2, [](Simulation& sim) {
@@ -161,6 +160,30 @@ TEST(ExploredMutex, KeepsNobodyOutForLong) {
   });
 }
 
+// M3: who is pinned is told, but not counted on.
+TEST(ExploredMutex, RemembersTheOthersBehindOneThatIsPinned) {
+  search_all({Fault::cancel_at_checkpoint}, 1, [](Simulation&) {
+    Mutex mutex;
+    Inside inside;
+    mutex.lock();
+    Nursery nursery;
+    nursery.spawn([&] {
+      const this_fiber::Pin pin;
+      if (const auto held = mutex.acquire()) inside.visit();
+    });
+    nursery.spawn([&] {
+      const std::lock_guard hold(mutex);
+      inside.visit();
+    });
+    point();
+    mutex.unlock();
+    EXPECT_TRUE(nursery.join());
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+  });
+}
+
+// R-EVENT-04
 TEST(ExploredFairMutex, LetsOneInAtATime) {
   search_all({}, 2, exclude<FairMutex>);
   search_all({Fault::spurious_wake}, 1, exclude<FairMutex>);

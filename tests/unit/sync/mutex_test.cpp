@@ -154,34 +154,6 @@ TEST_P(MutexTest, GoesToWhoFoundItsOwnerWaiting) {
   });
 }
 
-// Its worker is busy: who comes after it is told as well.
-TEST(PinnedMutexTest, APinnedOneWhoIsToldKeepsNobodyWaiting) {
-  Mutex mutex;
-  std::atomic<bool> held{false};
-  std::atomic<bool> go{false};
-  std::atomic<bool> passed{false};
-  EXPECT_TRUE(run(Config{.workers = 2}, [&](Nursery& nursery) {
-    nursery.spawn([&] {
-      const std::lock_guard hold(mutex);
-      held = true;
-      while (!go) std::this_thread::yield();  // runs, so that nobody insists
-    });
-    while (!held) this_fiber::yield();
-    auto pinned = nursery.spawn([&] {
-      const this_fiber::Pin pin;
-      const std::lock_guard hold(mutex);
-    });
-    await_parked(pinned);
-    auto next = nursery.spawn([&] {
-      const std::lock_guard hold(mutex);
-      passed = true;
-    });
-    await_parked(next);
-    go = true;
-    while (!passed) std::this_thread::yield();  // keeps the pinned one waiting
-  }));
-}
-
 // R-TIMER-03
 TEST_P(MutexTest, IsAcquiredUntilADeadline) {
   in_fiber([] {
