@@ -32,7 +32,7 @@ TEST_P(BarrierTest, IsNoneForOne) {
 
 // R-FUT-01
 TEST_P(BarrierTest, LetsAllGoInRoundsAndTellsTheLast) {
-  in_fiber([this] {
+  in_fiber([] {
     constexpr int kParties = 5;
     const int rounds = explored() ? 10 : 100;
     Barrier barrier(kParties);

@@ -210,7 +210,7 @@ TEST_P(ConditionTest, NotifiesTheNextWhenAWaiterGaveUp) {
 
 // A queue of one's own, with as many consumers as producers.
 TEST_P(ConditionTest, CarriesAQueue) {
-  in_fiber([this] {
+  in_fiber([] {
     const int items = explored() ? 40 : 400;
     constexpr int kSides = 3;
     Mutex mutex;

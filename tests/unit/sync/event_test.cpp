@@ -129,7 +129,7 @@ TEST_P(EventTest, IsAsItWasWhenAWaitEndsEarly) {
 
 // R-EVENT-01 R-EVENT-02: each set wakes all who were there before it.
 TEST_P(EventTest, LosesNobodyInAStormOfSetsAndResets) {
-  in_fiber([this] {
+  in_fiber([] {
     const int rounds = explored() ? 20 : 200;
     Event event;
     std::atomic<int> left{4};

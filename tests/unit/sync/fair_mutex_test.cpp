@@ -61,7 +61,7 @@ TEST_P(FairMutexTest, WorksUnderTheGuardsOfTheStandardLibrary) {
 
 // R-EVENT-04
 TEST_P(FairMutexTest, LetsOneInAtATime) {
-  in_fiber([this] {
+  in_fiber([] {
     constexpr int kFibers = 8;
     const int rounds = explored() ? 50 : 500;
     FairMutex mutex;

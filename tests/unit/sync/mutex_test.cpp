@@ -80,7 +80,7 @@ TEST_P(MutexTest, CannotBeTriedWhileItIsHeld) {
 
 // R-MUTEX-01 R-MUTEX-04
 TEST_P(MutexTest, LetsOneInAtATime) {
-  in_fiber([this] {
+  in_fiber([] {
     constexpr int kFibers = 8;
     const int rounds = explored() ? 100 : 2'000;
     Mutex mutex;

@@ -65,7 +65,7 @@ TEST_P(SemaphoreTest, WantsAsManyReleasesAsItBeganBelowZero) {
 
 // R-FUT-01
 TEST_P(SemaphoreTest, LetsSoManyInAtATime) {
-  in_fiber([this] {
+  in_fiber([] {
     constexpr int kPermits = 3;
     const int rounds = explored() ? 20 : 200;
     Semaphore semaphore(kPermits);

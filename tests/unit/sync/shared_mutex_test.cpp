@@ -89,7 +89,7 @@ TEST_P(SharedMutexTest, LetsReadersInTogether) {
 }
 
 TEST_P(SharedMutexTest, LetsNobodyInBesideAWriter) {
-  in_fiber([this] {
+  in_fiber([] {
     const int rounds = explored() ? 30 : 500;
     SharedMutex mutex;
     int value = 0;  // plain
