@@ -8,6 +8,10 @@
 
 namespace weft {
 
+namespace detail {
+struct SelectAccess;
+}
+
 class Event {
  public:
   using Future = Sequencer::Future;
@@ -36,6 +40,7 @@ class Event {
   }
 
  private:
+  friend struct detail::SelectAccess;
   Sequencer sequencer_;  // odd: set
 };
 

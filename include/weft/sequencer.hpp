@@ -13,6 +13,11 @@
 
 namespace weft {
 
+namespace detail {
+struct SequencerAccess;
+}
+
+
 class Sequencer {
  public:
   // A registered wait; also for wait_any().
@@ -38,6 +43,7 @@ class Sequencer {
   void advance(std::uint64_t value) noexcept;  // no-op if not greater
 
  private:
+  friend struct detail::SequencerAccess;
   detail::Storage<40> core_;
 };
 
@@ -58,6 +64,7 @@ class Sequencer::Future : public weft::Future<> {
  private:
   using weft::Future<>::set;  // the sequencer does
   friend class Sequencer;
+  friend struct detail::SequencerAccess;
   detail::Storage<72> wait_;
 };
 

@@ -20,6 +20,7 @@ class Nursery;
 namespace detail {
 
 struct Frame;  // the core's fiber
+struct SelectAccess;
 
 // How a wait for a child came out.
 struct Ended {
@@ -92,6 +93,7 @@ class AnyTask {  // what all Task<T> can do
 
  protected:
   friend class Nursery;
+  friend struct detail::SelectAccess;
   explicit AnyTask(detail::Frame* frame) noexcept : frame_(frame) {}
   explicit AnyTask(Error refused) noexcept : refused_(refused) {}
 

@@ -23,14 +23,20 @@ enum class WakeReason : std::uint8_t { none, data, cancel, close, signal };
 
 namespace detail {
 
+// ready: not linked, try again. never: not linked, nothing will come.
+enum class Published : std::uint8_t { linked, ready, never };
+
 struct WaitOps {
   bool (*try_complete)(void* waitable, Waiter& waiter) noexcept;
-  bool (*publish)(void* waitable, Waiter& waiter) noexcept;
+  Published (*publish)(void* waitable, Waiter& waiter) noexcept;
   void (*unpublish)(void* waitable, Waiter& waiter) noexcept;
 };
 
 Status wait_on(const WaitOps& ops, void* waitable, void* io,
                Deadline deadline) noexcept;
+
+class SelectCase;
+struct WaiterAccess;
 
 }  // namespace detail
 
@@ -50,6 +56,8 @@ class Waiter {
 
  private:
   friend class WaitList;
+  friend class detail::SelectCase;
+  friend struct detail::WaiterAccess;
   friend Status detail::wait_on(const detail::WaitOps&, void*, void*,
                                 Deadline) noexcept;
   Waiter() noexcept;
@@ -115,7 +123,8 @@ inline constexpr WaitOps kWaitOps{
       return static_cast<W*>(waitable)->try_complete(waiter);
     },
     [](void* waitable, Waiter& waiter) noexcept {
-      return static_cast<W*>(waitable)->publish(waiter);
+      return static_cast<W*>(waitable)->publish(waiter) ? Published::linked
+                                                        : Published::never;
     },
     [](void* waitable, Waiter& waiter) noexcept {
       static_cast<W*>(waitable)->unpublish(waiter);

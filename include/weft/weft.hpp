@@ -26,5 +26,7 @@
 #include "weft/sequencer.hpp"
 #include "weft/event.hpp"
 #include "weft/futex.hpp"
+#include "weft/channel.hpp"
+#include "weft/select.hpp"
 #include "weft/wait.hpp"
 // clang-format on

@@ -22,8 +22,9 @@ enum class FaultPoint : std::uint8_t {
   guard_mprotect,  // mprotect that makes a guard
   frame_map,       // mmap of a slab of frames
   timer_array,     // operator new of a heap of timers
+  channel,         // operator new of a channel, and of its late values
 };
-inline constexpr unsigned kFaultPoints = 7;
+inline constexpr unsigned kFaultPoints = 8;
 
 #if defined(WEFT_FAULTS)
 

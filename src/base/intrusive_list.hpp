@@ -62,6 +62,11 @@ class IntrusiveList {
     if (first != nullptr) remove(*first);
     return first;
   }
+  // The one behind a member; nullptr: it is the last.
+  T* after(T& member) noexcept {
+    ListHook* const next = static_cast<ListHook&>(member).next;
+    return next == first() ? nullptr : static_cast<T*>(next);
+  }
 
   static bool contains_hook(const T& member) noexcept {
     return static_cast<const ListHook&>(member).previous != nullptr;

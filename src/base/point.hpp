@@ -27,8 +27,9 @@ enum class Point : std::uint8_t {
   dozing,     // it has looked, and is about to sleep
   expired,    // a timer is off its heap; its wait is not claimed
   spinning,   // who would have to wait gives the other side a moment first
+  filling,    // a value is in its slot, which does not say so yet
 };
-inline constexpr unsigned kPoints = 9;
+inline constexpr unsigned kPoints = 10;
 
 #if defined(WEFT_FAULTS)
 

@@ -58,7 +58,12 @@ struct WaitNode : base::ListHook {
   }
 
   // A waker that took the node off its source: tries to end the wait by it.
-  // Last touch of the node. True if won; owned: the fiber to enqueue, if any.
+  // True if won: then conclude(). owned: the fiber to enqueue, if any. False:
+  // the last touch of the node.
+  [[nodiscard]] bool claim(Fiber*& owned) noexcept;
+  // Once what it waited for is in its slot. The last touch of the node.
+  void conclude(Reason why) noexcept;
+  // Both, where nothing is handed over.
   [[nodiscard]] bool settle(Reason why, Fiber*& owned) noexcept;
 
  private:

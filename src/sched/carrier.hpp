@@ -49,15 +49,24 @@ class Current {
     return fiber_.load(relaxed);  // one writer, or a hint
   }
   Fiber* operator->() const noexcept { return *this; }
+  // Its thread. True: operations went on for long without asking, and may now
+  // do so again.
+  bool renew_credit() noexcept {
+    constexpr std::uint32_t kCredit = 256;
+    if (here_.credit != 0) return false;
+    here_.credit = kCredit;
+    return true;
+  }
 
  private:
-  detail::Here here_{0};  // first: headers find it at the carrier
+  detail::Here here_{0, 0};  // first: headers find it at the carrier
   std::uintptr_t is_locker_ = ~std::uintptr_t{0};  // all bits, or none
   Tally<Fiber*> fiber_{nullptr};
 };
 
 struct Carrier {
   Current current;
+  std::uint64_t lots = 0;  // drawn here
   Simulator* simulator = nullptr;  // if this thread is one, or its worker
   std::uint32_t lock_depth = 0;
   Worker* worker = nullptr;   // nullptr on a plain thread

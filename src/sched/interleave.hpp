@@ -23,6 +23,10 @@ enum class Op : std::uint8_t {
   unlock,    // the latter
   signal,    // those who wait on an object
   wait,      // on a waitable
+  send,      // to a channel
+  receive,   // from one
+  close,     // one
+  select,    // among several things
   park,      // while a flag has a value
   unpark,    // a fiber
   join,      // a fiber

@@ -298,6 +298,9 @@ void Simulator::touch(Footprint& by, Op op, const void* object) {
   switch (op) {
     case Op::lock:
     case Op::wait:  // it may take what another then waits for
+    case Op::send:
+    case Op::receive:
+    case Op::close:
     case Op::access:
     case Op::join_all:
       by.write(name_of(object));

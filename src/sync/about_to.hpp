@@ -21,8 +21,9 @@ inline fiber::Fiber& about_to_wait(sched::Op op, const void* object) noexcept {
 }
 
 // The same, and a cancel point. Errors: cancelled.
-inline Status cancel_point(const void* object) noexcept {
-  const auto& self = about_to_wait(sched::Op::wait, object);
+inline Status cancel_point(const void* object,
+                           sched::Op op = sched::Op::wait) noexcept {
+  const auto& self = about_to_wait(op, object);
   if (self.word.cancelled()) return waiting::refuse_cancelled(self);
   return {};
 }

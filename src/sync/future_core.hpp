@@ -33,6 +33,10 @@ class FutureCore {
   void reset() noexcept;
   void check_unused() const noexcept;
 
+  // For a wait at several things: who waits installs his node, and takes it
+  // back.
+  FutureWord& word() noexcept { return word_; }
+
   // The first that is set; else waits for one of them. A node for each.
   static Result<std::size_t> wait_any(std::span<FutureCore* const> futures,
                                       std::span<WaitNode> nodes,

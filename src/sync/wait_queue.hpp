@@ -67,6 +67,12 @@ class WaitQueue {
   }
   WaitNode* front() noexcept { return nodes_.front(); }
   WaitNode* pop_front() noexcept { return nodes_.pop_front(); }
+  // Does anybody else than this fiber stand here?
+  bool has_other_than(const Fiber& self) noexcept {
+    WaitNode* node = nodes_.front();
+    while (node != nullptr && node->fiber == &self) node = nodes_.after(*node);
+    return node != nullptr;
+  }
 
   // Ends the wait of the first who still waits. False: nobody does.
   bool wake_one(Reason reason, Woken& woken) noexcept {

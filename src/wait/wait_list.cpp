@@ -11,6 +11,7 @@
 #include "fiber/fiber.hpp"
 #include "sched/simulator.hpp"
 #include "wait/wait.hpp"
+#include "wait/waiter_access.hpp"
 #include <weft/wait.hpp>
 
 namespace weft {
@@ -19,13 +20,10 @@ namespace {
 
 using fiber::WaitNode;
 using List = base::IntrusiveList<WaitNode>;
-static_assert(sizeof(WaitNode) == 48 && sizeof(List) == 8);
+static_assert(sizeof(List) == 8);
 
-WaitNode& node_in(std::byte* place) noexcept {
-  return *std::launder(reinterpret_cast<WaitNode*>(place));
-}
-const WaitNode& node_in(const std::byte* place) noexcept {
-  return *std::launder(reinterpret_cast<const WaitNode*>(place));
+WaitNode& node_of(Waiter& waiter) noexcept {
+  return detail::WaiterAccess::node(waiter);
 }
 List& list_in(std::byte* place) noexcept {
   return *std::launder(reinterpret_cast<List*>(place));
@@ -35,13 +33,15 @@ List& list_in(std::byte* place) noexcept {
 
 Waiter::Waiter() noexcept { ::new (static_cast<void*>(node_)) WaitNode(); }
 Waiter::~Waiter() {
-  WEFT_CHECK(node_in(node_).gone(),
+  WEFT_CHECK(node_of(*this).gone(),
              "a wait ended while its waiter was still linked: unpublish() must "
              "remove it");
 }
-void* Waiter::io() const noexcept { return node_in(node_).slot; }
+void* Waiter::io() const noexcept {
+  return detail::WaiterAccess::node(*this).slot;
+}
 WakeReason Waiter::reason() const noexcept {
-  const fiber::Reason why = node_in(node_).reason;
+  const fiber::Reason why = detail::WaiterAccess::node(*this).reason;
   return static_cast<WakeReason>(why);
 }
 
@@ -82,13 +82,13 @@ WaitList::~WaitList() {
 }
 
 void WaitList::push_back(Waiter& waiter) noexcept {
-  auto& node = node_in(waiter.node_);
+  auto& node = node_of(waiter);
   node.linked();
   list_in(list_).push_back(node);
 }
 
 void WaitList::remove(Waiter& waiter) noexcept {
-  auto& node = node_in(waiter.node_);
+  auto& node = node_of(waiter);
   if (!List::contains_hook(node)) return;
   list_in(list_).remove(node);
   node.unlinked();
@@ -138,7 +138,7 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
   sched::check_may_park(here);
   sched::interleave(here, sched::Op::wait, waitable);
   Waiter waiter;
-  node_in(waiter.node_).slot = io;
+  node_of(waiter).slot = io;
   if (auto& self = waiting::Wait().self(); self.word.cancelled()) {
     return waiting::refuse_cancelled(self);
   }
@@ -150,11 +150,13 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
     if (wait.begin(false) == waiting::Begun::cancelled) {
       return waiting::refuse_cancelled(wait.self());
     }
-    wait.own(node_in(waiter.node_));
-    if (!ops.publish(waitable, waiter)) {
+    wait.own(node_of(waiter));
+    const auto published = ops.publish(waitable, waiter);
+    if (published != Published::linked) {
       (void)wait.withdraw();
       wait.end();
-      return Errc::closed;
+      if (published == Published::never) return Errc::closed;
+      continue;
     }
     Parked parked{&ops, waitable, &waiter};
     if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {

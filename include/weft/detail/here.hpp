@@ -1,6 +1,7 @@
 // detail/here.hpp: who runs here, for what is worth no call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace weft::detail {
@@ -10,7 +11,18 @@ struct Here {
   // Whom a lock belongs to that is taken here: the address of the fiber
   // running, or of the thread's own. 0: the library must be asked.
   std::uintptr_t locker;
+  // So many operations may still be done here without asking it.
+  std::uint32_t credit;
 };
+
+// Is the fiber at this address cancelled? It asks itself.
+inline bool is_cancelled(std::uintptr_t fiber) noexcept {
+  constexpr std::uintptr_t kControlWord = 64;
+  constexpr std::uint64_t kCancel = 1u << 5;
+  const auto* const word =
+      reinterpret_cast<const std::atomic<std::uint64_t>*>(fiber + kControlWord);
+  return (word->load(std::memory_order_relaxed) & kCancel) != 0;
+}
 
 // Any thread. nullptr: a plain thread that weft has not met yet. The compiler
 // can neither hoist it over a switch nor keep it: a fiber may be on another

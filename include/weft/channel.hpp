@@ -1,0 +1,382 @@
+// channel.hpp: bounded, typed queues between fibers.
+//
+//   auto [sender, receiver] = weft::make_channel<Job>(64);
+//   nursery.spawn([receiver = receiver]() mutable {
+//     while (auto job = receiver.receive()) run(*job);
+//   });
+//   WEFT_TRY(sender.send(Job{...}));
+//
+// Values arrive in the order sent, each at exactly one receiver: sends that
+// returned ok and values received are equally many, also across a close() of
+// the sending side. Either end may be copied; a channel closes when its last
+// Sender or its last Receiver goes.
+//
+// T moves without throwing, and without waiting. Operations on an empty handle
+// (default, or moved from) fail with `invalid`.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weft/detail/channel.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+struct ChannelOptions {
+  // A send to a full channel waits, or fails with would_block, or makes room by
+  // destroying the oldest value. With capacity 0 there is nothing to destroy:
+  // then drop_oldest is drop_newest.
+  OnFull on_full = OnFull::wait;
+  std::string_view name = {};  // copied
+  // Without: every operation takes the channel's lock. For comparisons; the
+  // environment CC_CHAN_NO_LOCKFREE=1 turns it off for all.
+  bool lock_free = true;
+};
+
+namespace detail {
+
+struct ChannelAccess;
+
+// One side's hold of a channel.
+template <ChannelSide Side>
+class ChannelHandle {
+ public:
+  ChannelHandle() noexcept = default;
+  ChannelHandle(Channel* channel, Error refused) noexcept
+      : channel_(channel), refused_(refused) {}
+  ChannelHandle(const ChannelHandle& other) noexcept
+      : channel_(other.channel_), refused_(other.refused_) {
+    if (channel_ != nullptr) hold(*channel_, Side);
+  }
+  ChannelHandle(ChannelHandle&& other) noexcept
+      : channel_(std::exchange(other.channel_, nullptr)),
+        refused_(std::exchange(other.refused_, Error(Errc::invalid))) {}
+  ChannelHandle& operator=(ChannelHandle other) noexcept {
+    std::swap(channel_, other.channel_);
+    std::swap(refused_, other.refused_);
+    return *this;
+  }
+  ~ChannelHandle() {
+    if (channel_ != nullptr) let_go(*channel_, Side);
+  }
+
+  // False: empty, or the channel could not be made.
+  explicit operator bool() const noexcept { return channel_ != nullptr; }
+  // The first reason stays. Nothing if it is closed already.
+  //   Suspends:  never. Callers: any fiber or thread, as of all below.
+  //   Ordering:  what came before is visible to who learns of it.
+  void close() noexcept { close(Errc::closed); }
+  void close(Error reason) noexcept {
+    if (channel_ != nullptr) detail::close(*channel_, Side, reason);
+  }
+  bool closed() const noexcept {
+    return channel_ == nullptr || is_closed(*channel_);
+  }
+  // How many values are inside: stale when you read it.
+  std::size_t size() const noexcept {
+    return channel_ == nullptr ? 0 : size_hint(*channel_);
+  }
+  std::size_t capacity() const noexcept {
+    return channel_ == nullptr ? 0 : detail::capacity(*channel_);
+  }
+  // How many values were dropped because it was full.
+  std::uint64_t dropped() const noexcept {
+    return channel_ == nullptr ? 0 : detail::dropped(*channel_);
+  }
+  std::string_view name() const noexcept {
+    return channel_ == nullptr ? std::string_view() : detail::name(*channel_);
+  }
+
+ protected:
+  friend struct ChannelAccess;
+  Channel* channel_ = nullptr;
+  Error refused_{Errc::invalid};  // why there is no channel
+};
+
+template <typename T>
+inline constexpr bool kIsElement =
+    std::is_object_v<T> && std::is_nothrow_move_constructible_v<T> &&
+    std::is_nothrow_destructible_v<T>;
+
+}  // namespace detail
+
+template <typename T>
+class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
+  static_assert(detail::kIsElement<T>,
+                "weft: what goes through a channel is an object whose move "
+                "constructor and destructor are noexcept");
+
+ public:
+  using value_type = T;
+  Sender() noexcept = default;
+
+  // Hands the value over.
+  //
+  //   Suspends:  while the channel is full (capacity 0: until a receiver takes
+  //              it). Always a cancel point.
+  //   Errors:    closed, or what the receiving side closed with; would_block
+  //              (full, and it drops the newest); cancelled, timed_out;
+  //              exhausted (memory for the deadline, or the channel could not
+  //              be made). On error the value has not been moved from.
+  //   Ordering:  everything before is visible after receive().
+  //   Callers:   any fiber or thread, any number at once; first come first in.
+  Status send(T&& value, Deadline deadline = Deadline::never()) {
+    if (channel_ == nullptr) return refused_;
+    if (detail::may_go_ahead() && detail::send_at_once(*channel_, value)) {
+      return {};
+    }
+    return detail::send(*channel_, std::addressof(value), deadline);
+  }
+  Status send(const T& value, Deadline deadline = Deadline::never())  //
+      requires std::is_copy_constructible_v<T> {
+    T copy(value);
+    return send(std::move(copy), deadline);
+  }
+  // The same, but fails with would_block rather than wait, whatever the channel
+  // does when it is full. No cancel point.
+  //   Suspends:  never.
+  Status try_send(T&& value) {
+    if (channel_ == nullptr) return refused_;
+    return detail::try_send(*channel_, std::addressof(value));
+  }
+  Status try_send(const T& value) requires std::is_copy_constructible_v<T> {
+    T copy(value);
+    return try_send(std::move(copy));
+  }
+  // Moves the values in, one after the other, until all are sent. Answers how
+  // many were, from the front; an error only if none.
+  //   Suspends, Errors, Ordering, Callers: as send(). Values of others may come
+  //   in between.
+  Result<std::size_t> send_many(std::span<T> values,
+                                Deadline deadline = Deadline::never()) {
+    if (channel_ == nullptr) return refused_;
+    std::size_t sent = 0;
+    while (sent < values.size()) {
+      if (detail::may_go_ahead()) {
+        const auto now = detail::send_many_at_once(
+            *channel_, values.data() + sent, values.size() - sent);
+        sent += now;
+        if (now != 0) continue;
+      }
+      const Status one = detail::send(*channel_, values.data() + sent, deadline);
+      if (!one && sent == 0) return one.error();
+      if (!one) break;
+      ++sent;
+    }
+    return sent;
+  }
+
+ private:
+  friend struct detail::ChannelAccess;
+  using ChannelHandle::ChannelHandle;
+};
+
+template <typename T>
+class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
+  static_assert(detail::kIsElement<T>,
+                "weft: what goes through a channel is an object whose move "
+                "constructor and destructor are noexcept");
+
+ public:
+  using value_type = T;
+  class Iterator;
+  class Range;
+  Receiver() noexcept = default;
+
+  // Takes the oldest value.
+  //
+  //   Suspends:  while there is none. Always a cancel point.
+  //   Errors:    closed, or what the sending side closed with, once nothing is
+  //              left inside; cancelled, timed_out; exhausted (memory for the
+  //              deadline, or the channel could not be made). On error no value
+  //              was taken.
+  //   Ordering:  everything before send() is visible after this returns.
+  //   Callers:   any fiber or thread, any number at once; first to wait is
+  //              first served.
+  Result<T> receive(Deadline deadline = Deadline::never()) {
+    if (channel_ == nullptr) return refused_;
+    if (detail::may_go_ahead()) {
+      std::optional<T> got;
+      if (detail::receive_at_once<T>(
+              *channel_, [&got](T&& value) noexcept { got.emplace(std::move(value)); })) {
+        return Result<T>(std::in_place, std::move(*got));
+      }
+    }
+    detail::Empty<T> place;
+    if (const Status end = detail::receive(*channel_, place.place(), deadline);
+        !end) {
+      return end.error();
+    }
+    return Result<T>(std::in_place, place.take());
+  }
+  // The same, but fails with would_block rather than wait. No cancel point.
+  //   Suspends:  never.
+  Result<T> try_receive() {
+    if (channel_ == nullptr) return refused_;
+    detail::Empty<T> place;
+    if (const Status end = detail::try_receive(*channel_, place.place());
+        !end) {
+      return end.error();
+    }
+    return Result<T>(std::in_place, place.take());
+  }
+  // Waits for one, then takes what else is there, at most `max`. Answers how
+  // many it wrote to `out`.
+  //   Suspends, Errors, Ordering, Callers: as receive().
+  template <std::output_iterator<T> Out>
+  Result<std::size_t> receive_many(Out out, std::size_t max,
+                                   Deadline deadline = Deadline::never()) {
+    if (channel_ == nullptr) return refused_;
+    if (max == 0) return std::size_t{0};
+    std::size_t got = take_now(out, max);
+    if (got != 0) return got;
+    auto first = receive(deadline);
+    if (!first) return first.error();
+    *out++ = *std::move(first);
+    return 1 + take_now(out, max - 1);
+  }
+
+  // for (Job& job : receiver): until receive() fails, for whatever reason;
+  // each(end) tells which.
+  //   Suspends, Ordering, Callers: as receive().
+  Iterator begin();
+  std::default_sentinel_t end() const noexcept { return {}; }
+  Range each(Status& end, Deadline deadline = Deadline::never());
+
+ private:
+  friend struct detail::ChannelAccess;
+  using ChannelHandle::ChannelHandle;
+
+  // Several by one exchange, by way of this stack: writing to `out` may throw.
+  template <typename Out>
+  std::size_t take_now(Out& out, std::size_t max) {
+    constexpr std::size_t kAtOnce = 16;
+    std::optional<T> few[kAtOnce];
+    std::size_t got = 0;
+    while (got < max && detail::may_go_ahead()) {
+      std::size_t taken = 0;
+      const auto now = detail::receive_many_at_once<T>(
+          *channel_, std::min(max - got, kAtOnce),
+          [&few, &taken](T&& value) noexcept {
+            few[taken++].emplace(std::move(value));
+          });
+      if (now == 0) break;
+      for (std::size_t i = 0; i < now; ++i) *out++ = *std::move(few[i]);
+      got += now;
+    }
+    while (got < max) {
+      Result<T> one = try_receive();
+      if (!one) break;
+      *out++ = *std::move(one);
+      ++got;
+    }
+    return got;
+  }
+};
+
+template <typename T>
+class Receiver<T>::Iterator {
+ public:
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+
+  Iterator(Receiver& from, Status* end, Deadline deadline)
+      : from_(&from), end_(end), deadline_(deadline) {
+    ++*this;
+  }
+  T& operator*() const noexcept { return *value_; }
+  Iterator& operator++() {
+    auto next = from_->receive(deadline_);
+    value_.reset();
+    if (next) {
+      value_.emplace(*std::move(next));
+    } else if (end_ != nullptr) {
+      *end_ = next.error();
+    }
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& it, std::default_sentinel_t) noexcept {
+    return !it.value_.has_value();
+  }
+
+ private:
+  Receiver* from_;
+  Status* end_;
+  Deadline deadline_;
+  mutable std::optional<T> value_;
+};
+
+// All that comes; why there is no more is in the status it was made with.
+template <typename T>
+class Receiver<T>::Range {
+ public:
+  Range(Receiver& from, Status& end, Deadline deadline) noexcept
+      : from_(from), end_(end), deadline_(deadline) {}
+  Iterator begin() { return Iterator(from_, &end_, deadline_); }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+ private:
+  Receiver& from_;
+  Status& end_;
+  Deadline deadline_;
+};
+
+template <typename T>
+typename Receiver<T>::Iterator Receiver<T>::begin() {
+  return Iterator(*this, nullptr, Deadline::never());
+}
+template <typename T>
+typename Receiver<T>::Range Receiver<T>::each(Status& end, Deadline deadline) {
+  return Range(*this, end, deadline);
+}
+
+namespace detail {
+
+struct ChannelAccess {
+  template <typename Handle>
+  static Handle handle(Channel* channel) noexcept {
+    return Handle(channel, Error::out_of(Resource::memory));
+  }
+  template <ChannelSide Side>
+  static Channel* channel(const ChannelHandle<Side>& handle) noexcept {
+    return handle.channel_;
+  }
+  template <ChannelSide Side>
+  static Error refused(const ChannelHandle<Side>& handle) noexcept {
+    return handle.refused_;
+  }
+};
+
+}  // namespace detail
+
+template <typename T>
+struct Channel {  // auto [sender, receiver] = make_channel<T>(n);
+  Sender<T> sender;
+  Receiver<T> receiver;
+};
+
+// Capacity 0 is a rendezvous: a send returns when a receiver has the value.
+// There is no unbounded channel. The one allocation of a channel's life is
+// here, but for a close() while senders wait at a full buffer; if there is no
+// memory every operation fails with `exhausted`.
+//   Suspends:  never. Callers: any fiber or thread; no runtime is needed.
+template <typename T>
+Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
+  detail::Channel* const made = detail::make_channel(
+      detail::kElementOps<T>, capacity,
+      {options.on_full, options.lock_free, options.name});
+  return {detail::ChannelAccess::handle<Sender<T>>(made),
+          detail::ChannelAccess::handle<Receiver<T>>(made)};
+}
+
+}  // namespace weft

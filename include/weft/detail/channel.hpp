@@ -1,0 +1,195 @@
+// detail/channel.hpp: what a Sender and a Receiver are made of.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weft/detail/channel_ring.hpp"
+#include "weft/detail/here.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+// What a send does that finds the buffer full.
+enum class OnFull : std::uint8_t { wait, drop_newest, drop_oldest };
+
+namespace detail {
+
+enum class ChannelSide : std::uint8_t { sends, receives };
+
+// What the library must know of a type.
+struct ElementOps {
+  std::size_t slot_size;     // a stamp, then the value
+  std::size_t value_offset;  // in the slot
+  std::size_t align;         // of the slot
+  std::size_t size;
+  void (*move)(void* to, void* from) noexcept;  // constructs
+  void (*destroy)(void* value) noexcept;
+};
+
+// Of one who waits at a channel.
+struct ChannelIo {
+  void* value = nullptr;  // where it comes from, or is made
+  Status result;          // of the operation, in a select
+};
+
+struct ChannelSetup {
+  OnFull on_full = OnFull::wait;
+  bool lock_free = true;
+  std::string_view name;
+};
+
+template <typename T>
+struct ChannelSlot {
+  std::atomic<std::uint64_t> stamp;
+  alignas(T) std::byte value[sizeof(T)];
+
+  T& get() noexcept { return *std::launder(reinterpret_cast<T*>(value)); }
+};
+
+template <typename T>
+inline constexpr ElementOps kElementOps{
+    sizeof(ChannelSlot<T>),
+    offsetof(ChannelSlot<T>, value),
+    alignof(ChannelSlot<T>),
+    sizeof(T),
+    [](void* to, void* from) noexcept {
+      ::new (to) T(std::move(*static_cast<T*>(from)));
+    },
+    [](void* value) noexcept { std::destroy_at(static_cast<T*>(value)); }};
+
+// The library's channel begins so.
+struct Channel {
+  ChannelEnd<std::atomic> tail;
+  ChannelEnd<std::atomic> head;
+};
+
+// nullptr: no memory. Each side is held once.
+Channel* make_channel(const ElementOps& element, std::size_t capacity,
+                      const ChannelSetup& setup) noexcept;
+// Who holds it already, for another.
+void hold(Channel& channel, ChannelSide side) noexcept;
+// The last of its side closes the channel, the last of all frees it.
+void let_go(Channel& channel, ChannelSide side) noexcept;
+
+Status send(Channel& channel, void* value, Deadline deadline) noexcept;
+Status try_send(Channel& channel, void* value) noexcept;
+Status receive(Channel& channel, void* to, Deadline deadline) noexcept;
+Status try_receive(Channel& channel, void* to) noexcept;
+void close(Channel& channel, ChannelSide by, Error reason) noexcept;
+bool is_closed(const Channel& channel) noexcept;
+std::size_t size_hint(const Channel& channel) noexcept;
+std::size_t capacity(const Channel& channel) noexcept;
+std::uint64_t dropped(const Channel& channel) noexcept;
+std::string_view name(const Channel& channel) noexcept;
+
+// May an operation begin here without a call? Else the library must be asked:
+// it is simulated, under a spin lock, cancelled, or has gone on for long.
+inline bool may_go_ahead() noexcept {
+  Here* const here = here_or_null();
+  if (here == nullptr || here->locker == 0 || here->credit == 0) return false;
+  --here->credit;
+  return !is_cancelled(here->locker);
+}
+
+template <typename T>
+ChannelSlot<T>* slots_of(ChannelEnd<std::atomic>& end) noexcept {
+  return std::launder(reinterpret_cast<ChannelSlot<T>*>(end.slots));
+}
+template <typename T>
+auto stamps_of(ChannelSlot<T>* slots) noexcept {
+  return [slots](std::size_t index) noexcept -> std::atomic<std::uint64_t>& {
+    return slots[index].stamp;
+  };
+}
+template <typename T>
+void put(ChannelSlot<T>& slot, std::uint64_t at, T& value) noexcept {
+  ::new (static_cast<void*>(slot.value)) T(std::move(value));
+  fill(slot.stamp, at);
+}
+// Calls take(T&&) with the value.
+template <typename T, typename Take>
+void take(ChannelSlot<T>& slot, std::uint64_t at, std::uint64_t lap,
+          Take&& take) noexcept {
+  take(std::move(slot.get()));
+  std::destroy_at(&slot.get());
+  free(slot.stamp, at, lap);
+}
+
+template <typename T>
+bool send_at_once(Channel& channel, T& value) noexcept {
+  auto& tail = channel.tail;
+  auto* const slots = slots_of<T>(tail);
+  std::uint64_t at = 0;
+  if (!tail.advance<0>(at, stamps_of(slots))) return false;
+  put(slots[tail.index(at)], at, value);
+  return true;
+}
+template <typename T, typename Take>
+bool receive_at_once(Channel& channel, Take&& take_it) noexcept {
+  auto& head = channel.head;
+  auto* const slots = slots_of<T>(head);
+  std::uint64_t at = 0;
+  if (!head.advance<1>(at, stamps_of(slots))) return false;
+  take(slots[head.index(at)], at, head.lap, take_it);
+  return true;
+}
+
+// Several by one exchange. Answer how many.
+template <typename T>
+std::size_t send_many_at_once(Channel& channel, T* values,
+                              std::size_t count) noexcept {
+  auto& tail = channel.tail;
+  auto* const slots = slots_of<T>(tail);
+  std::uint64_t at = 0;
+  const auto sent = tail.advance_many<0>(at, count, stamps_of(slots));
+  for (std::size_t i = 0; i < sent; ++i, at = tail.after(at)) {
+    put(slots[tail.index(at)], at, values[i]);
+  }
+  return sent;
+}
+template <typename T, typename Take>
+std::size_t receive_many_at_once(Channel& channel, std::size_t most,
+                                 Take&& take_it) noexcept {
+  auto& head = channel.head;
+  auto* const slots = slots_of<T>(head);
+  std::uint64_t at = 0;
+  const auto got = head.advance_many<1>(at, most, stamps_of(slots));
+  for (std::size_t i = 0; i < got; ++i, at = head.after(at)) {
+    take(slots[head.index(at)], at, head.lap, take_it);
+  }
+  return got;
+}
+
+// A value for which there is room, but that is not there yet.
+template <typename T>
+class Empty {
+ public:
+  Empty() noexcept {}  // NOLINT: the value is made by a receive
+  ~Empty() {}          // NOLINT: and taken
+  Empty(const Empty&) = delete;
+  Empty& operator=(const Empty&) = delete;
+
+  void* place() noexcept { return std::addressof(value_); }
+  // Once it was made: out, and gone.
+  T take() noexcept {
+    T value = std::move(value_);
+    std::destroy_at(std::addressof(value_));
+    return value;
+  }
+
+ private:
+  union {
+    T value_;
+  };
+};
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,130 @@
+// detail/channel_ring.hpp: the two ends of a channel's buffer.
+//
+// A send that finds room and a receive that finds a value are one exchange of
+// one word each. The word says where the end is and whether its lock must be
+// asked instead; so "somebody waits" and "closed" cannot be overlooked, and
+// there is no second word whose order would matter.
+//
+//   bits 3-63  position  a lap and an index below the capacity
+//   bit  2     closed    tail: nothing comes in any more
+//   bit  1     locked    no exchange without the lock, ever
+//   bit  0     waits     tail: somebody waits. head: a sender does
+//
+// The stamp of a slot says whose turn it is, for the position p:
+//
+//   stamp     the slot is
+//   -------   ---------------------------------------------------------
+//   p         free, or a sender whose position it is is about to fill it
+//   p + 1     filled, or a receiver whose position it is is about to free it
+//   p + lap   free again
+//
+// Invariants
+//   N1  A word with a flag in it changes under the channel's lock only.
+//   N2  waits is set in tail by the very exchange that shows the buffer to be
+//       empty, for a receiver; for a sender in both words, in head by the
+//       exchange that shows it to be full. So receivers wait only at an empty
+//       buffer, senders only at a full one.
+//   N3  head <= tail <= head + lap, and both only grow.
+//
+// Edges
+//   [fill]  fill() -> claim(): the value.
+//   [free]  free() -> reserve(): the slot has been read.
+//
+// Slots after Vyukov's bounded queue, laps after crossbeam's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::detail {
+
+inline constexpr std::uint64_t kRingWaits = 1;
+inline constexpr std::uint64_t kRingLocked = 2;
+inline constexpr std::uint64_t kRingClosed = 4;
+inline constexpr std::uint64_t kRingFlags = 7;
+inline constexpr std::uint64_t kRingStep = 8;
+
+// One end, on a cache line of its own with all that its users need.
+template <template <typename> class AtomicOf>
+struct alignas(64) ChannelEnd {
+  using Word = AtomicOf<std::uint64_t>;
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+
+  Word word{0};
+  std::uint64_t lap = kRingStep;  // immutable, as the rest; a power of two
+  std::uint64_t limit = 0;        // capacity * kRingStep
+  std::byte* slots = nullptr;
+
+  static constexpr std::uint64_t position(std::uint64_t w) noexcept {
+    return w & ~kRingFlags;
+  }
+  std::size_t index(std::uint64_t at) const noexcept {
+    return (at & (lap - 1)) / kRingStep;
+  }
+  std::uint64_t after(std::uint64_t at) const noexcept {
+    const auto within = at & (lap - 1);
+    return within + kRingStep < limit ? at + kRingStep : at - within + lap;
+  }
+
+  // Any thread. Takes the next position whose slot is free (tail, Filled: 0) or
+  // filled (head, Filled: 1). False: there is none, or the lock must be asked.
+  // stamp(index) is the slot's.
+  template <std::uint64_t Filled, typename Stamp>
+  [[nodiscard]] bool advance(std::uint64_t& at, Stamp&& stamp) noexcept {
+    auto w = word.load(kRelaxed);  // the exchange decides
+    while ((w & kRingFlags) == 0) {
+      // [fill] [free]
+      const auto turn = stamp(index(w)).load(std::memory_order_acquire);
+      const auto lead = static_cast<std::int64_t>(turn - (w + Filled));
+      if (lead < 0) return false;
+      if (lead > 0) {
+        w = word.load(kRelaxed);  // others were faster
+      } else if (word.compare_exchange_weak(w, after(w), kRelaxed, kRelaxed)) {
+        // Relaxed: all that goes over goes by the stamps.
+        at = w;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The same for several at once, at most `most`. Answers how many.
+  template <std::uint64_t Filled, typename Stamp>
+  [[nodiscard]] std::size_t advance_many(std::uint64_t& at, std::size_t most,
+                                         Stamp&& stamp) noexcept {
+    auto w = word.load(kRelaxed);  // the exchange decides
+    while ((w & kRingFlags) == 0) {
+      std::size_t count = 0;
+      auto end = w;
+      std::int64_t lead = 0;
+      while (count < most) {
+        // [fill] [free]
+        const auto turn = stamp(index(end)).load(std::memory_order_acquire);
+        lead = static_cast<std::int64_t>(turn - (end + Filled));
+        if (lead != 0) break;
+        end = after(end);
+        ++count;
+      }
+      if (count == 0 && lead < 0) return 0;
+      if (count == 0) {
+        w = word.load(kRelaxed);  // others were faster
+      } else if (word.compare_exchange_weak(w, end, kRelaxed, kRelaxed)) {
+        at = w;
+        return count;
+      }
+    }
+    return 0;
+  }
+};
+
+// What whoever has the position does last.
+template <typename Word>
+void fill(Word& stamp, std::uint64_t at) noexcept {
+  stamp.store(at + 1, std::memory_order_release);  // [fill]
+}
+template <typename Word>
+void free(Word& stamp, std::uint64_t at, std::uint64_t lap) noexcept {
+  stamp.store(at + lap, std::memory_order_release);  // [free]
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,86 @@
+// detail/select.hpp: one case of a select, as the library sees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "weft/detail/channel.hpp"
+#include "weft/result.hpp"
+#include "weft/sequencer.hpp"
+#include "weft/time.hpp"
+#include "weft/wait.hpp"
+
+namespace weft {
+
+class AnyTask;
+class Event;
+
+namespace detail {
+
+struct Frame;
+
+// Of what is not waited for through the public interface.
+extern const WaitOps kReceives;   // a Channel, with a ChannelIo
+extern const WaitOps kSends;      // the same
+extern const WaitOps kIsDone;     // a Frame
+extern const WaitOps kIsSet;      // an AnyFuture
+extern const WaitOps kIsReached;  // a Sequencer, with a SequencerIo
+
+struct SequencerIo {
+  std::uint64_t token = 0;
+  Sequencer::Future* done = nullptr;
+};
+
+struct SelectAccess {
+  static Frame* frame(AnyTask& task) noexcept;
+  static Sequencer& sequencer(Event& event) noexcept;
+};
+
+// Moves until it is waited for: the first prepare() fixes its place.
+class SelectCase {
+ public:
+  SelectCase(const WaitOps& ops, void* waitable, Error refused) noexcept
+      : ops_(&ops), waitable_(waitable), refused_(refused) {}
+  SelectCase(SelectCase&& other) noexcept
+      : ops_(other.ops_),
+        waitable_(other.waitable_),
+        refused_(other.refused_) {}
+  SelectCase& operator=(SelectCase&&) = delete;
+
+ protected:
+  void use(void* io) noexcept;
+  // Of a handle without a channel the result is why.
+  void use(ChannelIo& io, void* value) noexcept {
+    io.value = value;
+    io.result = Status(refused_);
+    use(&io);
+  }
+  // Once it happened: nothing will ever come of the waitable.
+  Status refused() const noexcept { return refused_; }
+
+ private:
+  friend struct SelectWait;
+  const WaitOps* ops_;
+  void* waitable_;  // nullptr: it is ready, and fails
+  Error refused_;
+  Waiter waiter_;
+};
+
+// A value that a case may make; there is none when the case moves.
+template <typename T>
+class Later : public Empty<T> {
+ public:
+  Later() noexcept = default;
+  Later(Later&& /*other*/) noexcept : Empty<T>() {}
+};
+
+// Any fiber or thread. Which of them happened. order: room for `count`.
+// Errors: invalid (nothing to wait for), would_block (at_once), cancelled,
+// timed_out, exhausted (memory).
+Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
+                                 std::size_t count, bool fair, bool at_once,
+                                 Deadline deadline) noexcept;
+
+}  // namespace detail
+}  // namespace weft

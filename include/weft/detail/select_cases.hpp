@@ -1,0 +1,210 @@
+// detail/select_cases.hpp: the kinds of cases: what each waits for, and what it
+// does when it happens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "weft/channel.hpp"
+#include "weft/detail/select.hpp"
+#include "weft/event.hpp"
+#include "weft/future.hpp"
+#include "weft/result.hpp"
+#include "weft/sequencer.hpp"
+#include "weft/task.hpp"
+#include "weft/time.hpp"
+#include "weft/wait.hpp"
+
+namespace weft {
+
+namespace detail {
+
+inline Frame* SelectAccess::frame(AnyTask& task) noexcept {
+  return task.frame_;
+}
+inline Sequencer& SelectAccess::sequencer(Event& event) noexcept {
+  return event.sequencer_;
+}
+
+// What a case does besides its wait: handler(result), or handler() for one that
+// does not want to know.
+template <typename H, typename Make>
+void call(H& handler, Make&& result) {
+  if constexpr (std::is_invocable_v<H&>) {
+    (void)handler();
+  } else {
+    (void)handler(std::forward<Make>(result)());
+  }
+}
+
+template <typename T, typename H>
+class ReceiveCase : public SelectCase {
+ public:
+  ReceiveCase(Receiver<T>& from, H handler) noexcept
+      : SelectCase(kReceives, ChannelAccess::channel(from),
+                   ChannelAccess::refused(from)),
+        handler_(std::move(handler)) {}
+  ReceiveCase(ReceiveCase&& other) noexcept = default;
+
+  void prepare() noexcept { use(io_, place_.place()); }
+  void happen() {
+    if (io_.result) {
+      handler_(Result<T>(std::in_place, place_.take()));
+    } else {
+      handler_(Result<T>(io_.result.error()));
+    }
+  }
+
+ private:
+  ChannelIo io_;
+  Later<T> place_;
+  H handler_;
+};
+
+template <typename T>
+class ReceiveIntoCase : public SelectCase {
+ public:
+  ReceiveIntoCase(std::optional<T>& slot, Receiver<T>& from) noexcept
+      : SelectCase(kReceives, ChannelAccess::channel(from),
+                   ChannelAccess::refused(from)),
+        slot_(slot) {}
+  ReceiveIntoCase(ReceiveIntoCase&& other) noexcept = default;
+
+  void prepare() noexcept { use(io_, place_.place()); }
+  void happen() {
+    slot_.reset();
+    if (io_.result) slot_.emplace(place_.take());
+  }
+
+ private:
+  ChannelIo io_;
+  Later<T> place_;
+  std::optional<T>& slot_;
+};
+
+template <typename T, typename H>
+class SendCase : public SelectCase {
+ public:
+  SendCase(Sender<T>& to, T& value, H handler) noexcept
+      : SelectCase(kSends, ChannelAccess::channel(to),
+                   ChannelAccess::refused(to)),
+        value_(std::addressof(value)),
+        handler_(std::move(handler)) {}
+  SendCase(SendCase&& other) noexcept = default;
+
+  void prepare() noexcept { use(io_, value_); }
+  void happen() {
+    call(handler_, [this] { return io_.result; });
+  }
+
+ private:
+  ChannelIo io_;
+  T* value_;
+  H handler_;
+};
+
+template <typename T, typename H>
+class DoneCase : public SelectCase {
+ public:
+  DoneCase(Task<T>& task, H handler) noexcept
+      : SelectCase(kIsDone, SelectAccess::frame(task), Errc{}),
+        task_(&task),
+        handler_(std::move(handler)) {}
+  DoneCase(DoneCase&& other) noexcept = default;
+
+  void prepare() noexcept {}
+  void happen() {
+    call(handler_, [this] { return task_->join(); });
+  }
+
+ private:
+  Task<T>* task_;
+  H handler_;
+};
+
+template <typename T, typename H>
+class SetCase : public SelectCase {
+ public:
+  SetCase(Future<T>& future, H handler) noexcept
+      : SelectCase(kIsSet, static_cast<AnyFuture*>(&future), Errc{}),
+        future_(&future),
+        handler_(std::move(handler)) {}
+  SetCase(SetCase&& other) noexcept = default;
+
+  void prepare() noexcept {}
+  void happen() {
+    call(handler_, [this] { return future_->wait(); });
+  }
+
+ private:
+  Future<T>* future_;
+  H handler_;
+};
+
+template <typename H>
+class ReachedCase : public SelectCase {
+ public:
+  // token 0: the next odd value, which sets an Event.
+  ReachedCase(Sequencer& sequencer, std::uint64_t token, H handler) noexcept
+      : SelectCase(kIsReached, &sequencer, Errc{}),
+        token_(token),
+        handler_(std::move(handler)) {}
+  ReachedCase(ReachedCase&& other) noexcept
+      : SelectCase(std::move(other)),
+        token_(other.token_),
+        handler_(std::move(other.handler_)) {}
+
+  void prepare() noexcept {
+    io_ = {token_, &done_};
+    use(&io_);
+  }
+  void happen() {
+    call(handler_, [] { return Status(); });
+  }
+
+ private:
+  std::uint64_t token_;
+  SequencerIo io_;
+  Sequencer::Future done_;
+  H handler_;
+};
+
+template <typename W, typename H>
+class OwnCase : public SelectCase {
+ public:
+  OwnCase(W& waitable, void* io, H handler) noexcept
+      : SelectCase(kWaitOps<W>, &waitable, Errc{}),
+        io_(io),
+        handler_(std::move(handler)) {}
+  OwnCase(OwnCase&& other) noexcept = default;
+
+  void prepare() noexcept { use(io_); }
+  void happen() {
+    call(handler_, [this] { return refused(); });
+  }
+
+ private:
+  void* io_;
+  H handler_;
+};
+
+template <typename H>
+struct DeadlineCase {
+  Deadline when;
+  H handler;
+  void happen() { call(handler, [] { return Status(Errc::timed_out); }); }
+};
+
+template <typename H>
+struct OtherwiseCase {
+  H handler;
+  void happen() { call(handler, [] { return Status(Errc::would_block); }); }
+};
+
+}  // namespace detail
+
+}  // namespace weft

@@ -1,0 +1,281 @@
+// select.hpp: wait for the first of many things.
+//
+//   auto fired = weft::select(
+//       weft::on_receive(jobs, [&](weft::Result<Job> job) { … }),
+//       weft::on_send(log, std::move(line), [&](weft::Status sent) { … }),
+//       weft::on_event(stop, [&] { … }),
+//       weft::on_deadline(Deadline::after(1s), [&] { … }));
+//
+// Exactly one case happens; the others have had no effect: a value that was not
+// sent is still yours. All of it is on the caller's stack. The handler of the
+// case runs there too, after the wait is over, and may wait itself.
+//
+// A closed channel is ready: its handler is told so, or a loop would spin.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "weft/channel.hpp"
+#include "weft/detail/select_cases.hpp"
+#include "weft/event.hpp"
+#include "weft/future.hpp"
+#include "weft/result.hpp"
+#include "weft/sequencer.hpp"
+#include "weft/task.hpp"
+#include "weft/time.hpp"
+#include "weft/wait.hpp"
+
+namespace weft {
+
+// handler(Result<T>): the value, or why there is none any more.
+template <typename T, typename H>
+auto on_receive(Receiver<T>& from, H handler) {
+  static_assert(std::is_invocable_v<H&, Result<T>>,
+                "weft: the handler of on_receive() takes a Result<T>: a closed "
+                "channel is ready, too");
+  return detail::ReceiveCase<T, H>(from, std::move(handler));
+}
+// The index form: stores the value, or nothing if the channel is closed.
+template <typename T>
+auto receive_into(std::optional<T>& slot, Receiver<T>& from) {
+  return detail::ReceiveIntoCase<T>(slot, from);
+}
+// handler(Status) or handler(). The value is moved from only if it was sent.
+template <typename T, typename H>
+auto on_send(Sender<T>& to, std::type_identity_t<T>&& value, H handler) {
+  return detail::SendCase<T, H>(to, value, std::move(handler));
+}
+// The task has ended: handler(Result<T>), which joins it, or handler().
+template <typename T, typename H>
+auto on_done(Task<T>& task, H handler) {
+  return detail::DoneCase<T, H>(task, std::move(handler));
+}
+// handler(Result<T>), which takes the value, or handler().
+template <typename T, typename H>
+auto on_set(Future<T>& future, H handler) {
+  return detail::SetCase<T, H>(future, std::move(handler));
+}
+// The sequencer has come to the token.
+template <typename H>
+auto on_reached(Sequencer& sequencer, std::uint64_t token, H handler) {
+  return detail::ReachedCase<H>(sequencer, token, std::move(handler));
+}
+template <typename H>
+auto on_event(Event& event, H handler) {
+  return detail::ReachedCase<H>(detail::SelectAccess::sequencer(event), 0,
+                                std::move(handler));
+}
+// A waitable of one's own: handler(Status), which says ok or closed, or
+// handler(). With io, as wait().
+template <Waitable W, typename H>
+auto on(W& waitable, H handler) {
+  return detail::OwnCase<W, H>(waitable, nullptr, std::move(handler));
+}
+template <Waitable W, typename T, typename H>
+auto on(W& waitable, T& io, H handler) {
+  return detail::OwnCase<W, H>(waitable, std::addressof(io),
+                               std::move(handler));
+}
+// If nothing else has happened by then.
+template <typename H>
+auto on_deadline(Deadline when, H handler) {
+  return detail::DeadlineCase<H>{when, std::move(handler)};
+}
+// If no other case is ready at once.
+template <typename H>
+auto otherwise(H handler) {
+  return detail::OtherwiseCase<H>{std::move(handler)};
+}
+
+namespace detail {
+
+template <typename Case>
+inline constexpr bool kWaits = std::is_base_of_v<SelectCase, Case>;
+template <typename Case>
+inline constexpr bool kIsOtherwise = false;
+template <typename H>
+inline constexpr bool kIsOtherwise<OtherwiseCase<H>> = true;
+template <typename Case>
+inline constexpr bool kIsDeadline = false;
+template <typename H>
+inline constexpr bool kIsDeadline<DeadlineCase<H>> = true;
+
+// The cases of one select: those that wait, in order, and what ends the wait
+// beside them.
+template <std::size_t Count>
+struct SelectList {
+  std::array<SelectCase*, Count + 1> waits{};
+  std::array<std::uint16_t, Count + 1> order{};
+  std::array<std::size_t, Count + 1> written{};  // where
+  std::size_t count = 0;
+  std::size_t added = 0;
+  std::size_t on_deadline = Count;
+  std::size_t otherwise = Count;
+  Deadline deadline = Deadline::never();
+
+  template <typename Case>
+  void add(Case& one) {
+    if constexpr (kWaits<Case>) {
+      one.prepare();
+      waits[count] = &one;
+      written[count++] = added;
+    } else if constexpr (kIsDeadline<Case>) {
+      if (on_deadline == Count || one.when < deadline) {
+        deadline = one.when;
+        on_deadline = added;
+      }
+    } else {
+      static_assert(kIsOtherwise<Case>, "weft: not a case of a select");
+      otherwise = added;
+    }
+    ++added;
+  }
+
+  // The index of the case that happened, as written.
+  Result<std::size_t> wait(bool fair) {
+    const auto end =
+        select_cases(waits.data(), order.data(), count, fair,
+                     otherwise != Count, deadline);
+    if (end) return written[*end];
+    if (otherwise != Count && end.error() == Errc::would_block) {
+      return otherwise;
+    }
+    if (on_deadline != Count && end.error() == Errc::timed_out) {
+      return on_deadline;
+    }
+    return end.error();
+  }
+};
+
+template <typename... Cases>
+Result<std::size_t> select_among(bool fair, Cases&... cases) {
+  static_assert((kIsOtherwise<Cases> + ... + 0) <= 1,
+                "weft: more than one otherwise() in a select");
+  SelectList<sizeof...(Cases)> list;
+  (list.add(cases), ...);
+  const auto which = list.wait(fair);
+  if (!which) return which;
+  std::size_t at = 0;
+  (void)((at++ == *which && (cases.happen(), true)) || ...);
+  return which;
+}
+
+}  // namespace detail
+
+// Waits for one of the cases; answers its index, as written.
+//
+//   Suspends:  until one is ready; not at all with otherwise(). Always a cancel
+//              point. Among several that are ready the choice is fair.
+//   Errors:    cancelled, exhausted (memory for the deadline); invalid (nothing
+//              to wait for). Then no case happened and no handler ran.
+//   Ordering:  as the case that happened.
+//   Callers:   any fiber or thread. The same channel may appear twice; a task
+//              or a future has no other who waits.
+template <typename... Cases>
+Result<std::size_t> select(Cases&&... cases) {
+  return detail::select_among(true, cases...);
+}
+// The same, but the first that is ready, in the order written.
+template <typename... Cases>
+Result<std::size_t> select_in_order(Cases&&... cases) {
+  return detail::select_among(false, cases...);
+}
+
+// For a number of cases that is known at run time. One allocation, here.
+class Selector {
+ public:
+  // Throws: std::bad_alloc.
+  explicit Selector(std::size_t max_cases)
+      : cells_(std::make_unique<Cell[]>(max_cases)),
+        waits_(std::make_unique<detail::SelectCase*[]>(max_cases)),
+        order_(std::make_unique<std::uint16_t[]>(max_cases)),
+        written_(std::make_unique<std::size_t[]>(max_cases)),
+        max_(max_cases) {}
+  Selector(const Selector&) = delete;
+  Selector& operator=(const Selector&) = delete;
+
+  // A case that waits: a deadline is given to wait(), and for otherwise() there
+  // is try_wait(). Answers its index.
+  //   Errors:    exhausted (more than there is room for).
+  //   Callers:   one at a time, as of all below.
+  template <typename Case>
+  Result<std::size_t> add(Case&& one) {
+    static_assert(detail::kWaits<std::decay_t<Case>>,
+                  "weft: wait() takes a deadline, try_wait() is otherwise()");
+    for (std::size_t i = 0; i < max_; ++i) {
+      if (cells_[i].base != nullptr) continue;
+      cells_[i].template hold<std::decay_t<Case>>(std::move(one));
+      return i;
+    }
+    return Error::out_of(Resource::memory);
+  }
+  void remove(std::size_t index) noexcept {
+    if (index < max_) cells_[index].drop();
+  }
+  // As select().
+  Result<std::size_t> wait(Deadline deadline = Deadline::never()) {
+    return run(false, deadline);
+  }
+  //   Suspends:  never. Errors: would_block.
+  Result<std::size_t> try_wait() { return run(true, Deadline::never()); }
+
+ private:
+  struct Cell {
+    static constexpr std::size_t kSize = 256;
+    alignas(std::max_align_t) std::byte bytes[kSize];
+    detail::SelectCase* base = nullptr;
+    void (*prepare)(void*) noexcept = nullptr;
+    void (*happen)(void*) = nullptr;
+    void (*destroy)(void*) noexcept = nullptr;
+
+    Cell() noexcept {}  // NOLINT: bytes are filled by hold()
+    ~Cell() { drop(); }
+    template <typename Case>
+    void hold(Case&& one) {
+      static_assert(sizeof(Case) <= kSize &&
+                        alignof(Case) <= alignof(std::max_align_t),
+                    "weft: a case this large does not fit into a Selector: let "
+                    "its handler capture by reference");
+      base = ::new (static_cast<void*>(bytes)) Case(std::move(one));
+      prepare = [](void* it) noexcept { static_cast<Case*>(it)->prepare(); };
+      happen = [](void* it) { static_cast<Case*>(it)->happen(); };
+      destroy = [](void* it) noexcept {
+        std::destroy_at(static_cast<Case*>(it));
+      };
+    }
+    void drop() noexcept {
+      if (std::exchange(base, nullptr) != nullptr) destroy(bytes);
+    }
+  };
+
+  Result<std::size_t> run(bool at_once, Deadline deadline) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < max_; ++i) {
+      if (cells_[i].base == nullptr) continue;
+      cells_[i].prepare(cells_[i].bytes);
+      waits_[count] = cells_[i].base;
+      written_[count++] = i;
+    }
+    const auto end = detail::select_cases(waits_.get(), order_.get(), count,
+                                          /*fair=*/true, at_once, deadline);
+    if (!end) return end.error();
+    const auto index = written_[*end];
+    cells_[index].happen(cells_[index].bytes);
+    return index;
+  }
+
+  std::unique_ptr<Cell[]> cells_;
+  std::unique_ptr<detail::SelectCase*[]> waits_;
+  std::unique_ptr<std::uint16_t[]> order_;
+  std::unique_ptr<std::size_t[]> written_;
+  std::size_t max_;
+};
+
+}  // namespace weft

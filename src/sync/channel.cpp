@@ -1,0 +1,136 @@
+// channel.cpp: the public face of channels, and what is done when one is full.
+
+#include <cstdlib>
+
+#include "base/check.hpp"
+#include "sched/worker.hpp"
+#include "sync/about_to.hpp"
+#include "sync/channel_core.hpp"
+#include <weft/detail/channel.hpp>
+
+namespace weft {
+
+namespace sync {
+
+Status send_or_drop(ChannelCore& channel, void* value) noexcept {
+  for (;;) {
+    const Status sent = channel.try_send(value);
+    if (sent.error() != Errc::would_block) return sent;
+    const bool oldest = channel.on_full() == OnFull::drop_oldest &&
+                        channel.capacity() != 0;
+    if (!oldest || channel.drop_oldest()) channel.count_dropped();
+    if (!oldest) return sent;
+  }
+}
+
+}  // namespace sync
+
+namespace detail {
+
+using sched::Op;
+using sync::ChannelCore;
+
+namespace {
+
+static_assert(sizeof(ChannelEnd<std::atomic>) == sizeof(ChannelCore::End));
+
+// A channel is its core, whose ends the header knows as well.
+ChannelCore& core_of(Channel& channel) noexcept {
+  return *std::launder(reinterpret_cast<ChannelCore*>(&channel));
+}
+const ChannelCore& core_of(const Channel& channel) noexcept {
+  return *std::launder(reinterpret_cast<const ChannelCore*>(&channel));
+}
+
+// Before an operation that may wait. One that never has to must not keep its
+// worker to itself.
+Status begin(const Channel& channel, Op op) noexcept {
+  auto& here = sched::carrier();
+  if (here.current.renew_credit() && here.worker != nullptr &&
+      here.lock_depth == 0) {
+    here.worker->count_as_dispatch();
+  }
+  return sync::cancel_point(&channel, op);
+}
+
+// As the environment says, once for all.
+bool is_lock_free_wanted() noexcept {
+  static const bool wanted = [] {
+    const char* const no = std::getenv("CC_CHAN_NO_LOCKFREE");
+    return no == nullptr || std::string_view(no) != "1";
+  }();
+  return wanted;
+}
+
+}  // namespace
+
+Channel* make_channel(const ElementOps& element, std::size_t capacity,
+                      const ChannelSetup& setup) noexcept {
+  ChannelSetup wanted = setup;
+  wanted.lock_free = setup.lock_free && is_lock_free_wanted();
+  return reinterpret_cast<Channel*>(
+      ChannelCore::make(element, capacity, wanted));
+}
+
+void hold(Channel& channel, ChannelSide side) noexcept {
+  core_of(channel).hold(side);
+}
+
+void let_go(Channel& channel, ChannelSide side) noexcept {
+  if (core_of(channel).is_last(side)) sched::interleave(Op::close, &channel);
+  core_of(channel).let_go(side);
+}
+
+Status send(Channel& channel, void* value, Deadline deadline) noexcept {
+  if (const auto end = begin(channel, Op::send); !end) return end;
+  auto& core = core_of(channel);
+  if (core.on_full() == OnFull::wait) return core.send(value, deadline);
+  return sync::send_or_drop(core, value);
+}
+
+Status try_send(Channel& channel, void* value) noexcept {
+  (void)sync::about_to(Op::send, &channel);
+  return core_of(channel).try_send(value);
+}
+
+Status receive(Channel& channel, void* to, Deadline deadline) noexcept {
+  if (const auto end = begin(channel, Op::receive); !end) {
+    return end;
+  }
+  return core_of(channel).receive(to, deadline);
+}
+
+Status try_receive(Channel& channel, void* to) noexcept {
+  (void)sync::about_to(Op::receive, &channel);
+  return core_of(channel).try_receive(to);
+}
+
+void close(Channel& channel, ChannelSide by, Error reason) noexcept {
+  WEFT_CHECK(reason != Errc{}, "a channel is closed with no error as the reason");
+  sched::interleave(Op::close, &channel);
+  core_of(channel).close(by, reason);
+}
+
+bool is_closed(const Channel& channel) noexcept {
+  sched::interleave(Op::read, &channel);
+  return core_of(channel).is_closed();
+}
+
+std::size_t size_hint(const Channel& channel) noexcept {
+  return core_of(channel).size_hint();
+}
+
+std::size_t capacity(const Channel& channel) noexcept {
+  return core_of(channel).capacity();
+}
+
+std::uint64_t dropped(const Channel& channel) noexcept {
+  return core_of(channel).dropped();
+}
+
+std::string_view name(const Channel& channel) noexcept {
+  return core_of(channel).name();
+}
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,197 @@
+// channel_core.hpp: a channel of any type: its buffer, who waits, how it ends.
+//
+// Under the lock two parties only agree (Deal): who has which position of the
+// buffer, who is given to or taken from. Values move afterwards, so no code of
+// the user's runs under the lock; who needs a slot meanwhile waits for its
+// stamp.
+//
+//   buffer     receivers wait   senders wait   a send           a receive
+//   --------   --------------   ------------   --------------   ---------------
+//   empty      maybe            no             to the first     waits
+//                                              receiver
+//   some       no               no             into a slot      from a slot
+//   full       no               maybe          waits            from a slot, and
+//                                                               the first sender
+//                                                               into that slot
+//   capacity 0 maybe            maybe          to a receiver    from a sender
+//
+// A close moves what senders who wait at a full buffer hold to `late`, behind
+// the buffer, and their sends succeed (C-12). At capacity 0 they fail.
+//
+// Invariants
+//   H1  A send was admitted if its position was taken before the exchange that
+//       closed tail, or its sender was in the queue then. Each value admitted
+//       is received once, unless the receiving side closes.
+//   H2  Whoever is taken off a queue by a won claim is dealt with: his value
+//       moves, then his node goes, then he runs (W4).
+//
+// Edges
+//   [lock]   the lock's: queues, late values, why it closed.
+//   [fill]   see detail/channel_ring.hpp; so is [free].
+//   [close]  close() -> is_closed(): what the closer did before.
+//   [gone]   let_go() -> the last let_go(): every use of the channel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+
+#include "base/atomic.hpp"
+#include "base/spin_lock.hpp"
+#include "sync/wait_queue.hpp"
+#include <weft/detail/channel.hpp>
+#include <weft/detail/channel_ring.hpp>
+#include <weft/result.hpp>
+#include <weft/time.hpp>
+
+namespace weft::sync {
+
+using detail::ChannelSide;
+using detail::ElementOps;
+
+class ChannelCore {
+ public:
+  using End = detail::ChannelEnd<Atomic>;
+
+  // nullptr: no memory. With its two sides held once each.
+  static ChannelCore* make(const ElementOps& element, std::size_t capacity,
+                           const detail::ChannelSetup& setup) noexcept;
+  ChannelCore(const ChannelCore&) = delete;
+  ChannelCore& operator=(const ChannelCore&) = delete;
+
+  OnFull on_full() const noexcept { return on_full_; }
+  std::string_view name() const noexcept { return name_; }
+  std::uint64_t dropped() const noexcept { return dropped_.load(relaxed); }
+  void count_dropped() noexcept { dropped_.fetch_add(1, relaxed); }
+
+  // Who holds it, for another.
+  void hold(ChannelSide side) noexcept;
+  // The last one of a side closes it; the channel may be gone then.
+  void let_go(ChannelSide side) noexcept;
+  bool is_last(ChannelSide side) const noexcept {  // its own, or a hint
+    return holders(side).load(relaxed) == 1;
+  }
+
+  // Any fiber or thread. On error the value was not moved from.
+  // Errors: would_block; those of the close.
+  Status try_send(void* value) noexcept;
+  // Makes a value at `to`. Errors: the same.
+  Status try_receive(void* to) noexcept;
+  // Errors: cancelled, timed_out, exhausted (memory); those of the close.
+  Status send(void* value, Deadline deadline) noexcept;
+  Status receive(void* to, Deadline deadline) noexcept;
+
+  // Destroys one value. False: there was none.
+  bool drop_oldest() noexcept;
+
+  // Any fiber or thread. The first one decides why. If the receiving side
+  // closes, what is inside is destroyed.
+  void close(ChannelSide by, Error reason) noexcept;
+  bool is_closed() const noexcept {
+    return (tail_.word.load(acquire) & detail::kRingClosed) != 0;  // [close]
+  }
+  std::size_t size_hint() const noexcept;
+  std::size_t capacity() const noexcept {
+    return tail_.limit / detail::kRingStep;
+  }
+
+  // ---- For a wait at several things. Who waits has no claim on others.
+
+  // False, and not linked: it is worth a try.
+  bool publish(ChannelSide as, WaitNode& node) noexcept;
+  void unpublish(ChannelSide as, WaitNode& node) noexcept;
+  // Would a try of the fiber succeed?
+  bool is_ready(ChannelSide as, const Fiber& self) noexcept;
+  // What a wait that was ended by the channel came to.
+  Status result(ChannelSide as, const WaitNode& node) const noexcept {
+    return node.reason == Reason::data ? Status() : end_for(as);
+  }
+
+ private:
+  enum class Agreed : std::uint8_t { nothing, done, closed };
+  struct Deal;
+  struct Late;
+  struct Waits;
+
+  ChannelCore(const ElementOps& element, std::size_t capacity,
+              const detail::ChannelSetup& setup) noexcept;
+  ~ChannelCore();
+  static std::size_t slots_offset(const ElementOps& element) noexcept;
+  static std::align_val_t alignment(const ElementOps& element) noexcept;
+
+  std::byte* slot(std::uint64_t at) const noexcept {
+    return tail_.slots + tail_.index(at) * element_.slot_size;
+  }
+  void* value_in(std::uint64_t at) const noexcept {
+    return slot(at) + element_.value_offset;
+  }
+  static Atomic<std::uint64_t>& stamp_in(std::byte* slot) noexcept {
+    return *std::launder(reinterpret_cast<Atomic<std::uint64_t>*>(slot));
+  }
+  Atomic<std::uint64_t>& stamp(std::uint64_t at) const noexcept {
+    return stamp_in(slot(at));
+  }
+  auto stamps() const noexcept {
+    return [this](std::size_t index) noexcept -> Atomic<std::uint64_t>& {
+      return stamp_in(tail_.slots + index * element_.slot_size);
+    };
+  }
+  const Atomic<std::uint32_t>& holders(ChannelSide side) const noexcept {
+    return side == ChannelSide::sends ? sending_ : receiving_;
+  }
+  Atomic<std::uint32_t>& holders(ChannelSide side) noexcept {
+    return side == ChannelSide::sends ? sending_ : receiving_;
+  }
+  WaitQueue& queue_of(ChannelSide as) noexcept {
+    return as == ChannelSide::sends ? senders_ : receivers_;
+  }
+
+  // Whose position it is.
+  void put(std::uint64_t at, void* value) noexcept;
+  void take(std::uint64_t at, void* to) noexcept;
+  // Without the lock, if nobody is in the way.
+  bool send_at_once(void* value) noexcept;
+  bool receive_at_once(void* to) noexcept;
+  Status try_as(ChannelSide as, void* value) noexcept;
+  Status wait_as(ChannelSide as, void* value, Deadline deadline) noexcept;
+  Status carry_out(const Deal& deal, ChannelSide as, void* value) noexcept;
+  bool keep_late() noexcept;
+  Error end_for(ChannelSide side) const noexcept {
+    return closed_by_ == side ? Error(Errc::closed) : reason_;
+  }
+
+  // Under the lock.
+  bool reserve(std::uint64_t& at) noexcept;
+  bool claim(std::uint64_t& at) noexcept;
+  Deal agree(ChannelSide as) noexcept;
+  Deal agree_to_send() noexcept;
+  Deal agree_to_receive() noexcept;
+  static WaitNode* next_of(WaitQueue& queue, Fiber*& owned) noexcept;
+  bool mark_waiting(ChannelSide as) noexcept;
+  void unmark() noexcept;
+  bool is_ready_now(ChannelSide as, const Fiber& self) noexcept;
+  void* take_late() noexcept;
+
+  End tail_;  // the header knows both
+  End head_;
+  const ElementOps& element_;
+  base::SpinLock lock_;
+  ChannelSide closed_by_ = ChannelSide::sends;  // as reason_
+  WaitQueue receivers_;                         // guarded by lock_
+  WaitQueue senders_;                           // the same
+  Plain<Late*> late_ = nullptr;                 // the same
+  Error reason_{Errc{}};                // written once, before it is closed
+  Atomic<std::uint32_t> sending_{1};    // who hold it
+  Atomic<std::uint32_t> receiving_{1};  // the same
+  Atomic<std::uint32_t> sides_{2};      // that somebody holds
+  const OnFull on_full_;
+  std::string_view name_;  // behind the slots
+  Tally<std::uint64_t> dropped_{0};
+};
+
+// Any fiber or thread, where full channels do not wait. Errors: would_block (it
+// was dropped); those of the close.
+Status send_or_drop(ChannelCore& channel, void* value) noexcept;
+
+}  // namespace weft::sync
