@@ -183,7 +183,7 @@ void reset(Program& p) {
 }
 
 constexpr const char* kWord = "sync/future_word.hpp";
-constexpr const char* kNode = "fiber/wait_node.cpp";
+constexpr const char* kNode = "fiber/fiber.hpp";
 
 }  // namespace
 

@@ -280,7 +280,7 @@ void barrier(Program& p) {
 constexpr const char* kCounts = "sync/counts.cpp";
 constexpr const char* kCores = "sync/line_cores.hpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
-constexpr const char* kNode = "fiber/wait_node.cpp";
+constexpr const char* kNode = "fiber/fiber.hpp";
 
 }  // namespace
 

@@ -190,7 +190,7 @@ void family_patient(Program& p) { join_family(p, false); }
 void family_hasty(Program& p) { join_family(p, true); }
 
 constexpr const char* kCarrier = "sched/carrier.cpp";
-constexpr const char* kNode = "fiber/wait_node.cpp";
+constexpr const char* kNode = "fiber/fiber.hpp";
 constexpr const char* kNodeHead = "fiber/wait_node.hpp";
 
 }  // namespace

@@ -290,7 +290,7 @@ void close_for_all(Program& p) {
   });
 }
 
-constexpr const char* kNode = "fiber/wait_node.cpp";
+constexpr const char* kNode = "fiber/fiber.hpp";
 constexpr const char* kWord = "fiber/control_word.hpp";
 constexpr const char* kCarrier = "sched/carrier.cpp";
 constexpr const char* kNodeHead = "fiber/wait_node.hpp";

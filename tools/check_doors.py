@@ -18,7 +18,7 @@ DOORS = [
      ["src/sched/", "src/wait/wait.cpp", "src/wait/park.cpp"]),
     # A source by its node, a deadline by its timer or the thread that slept.
     ("claims a wait", r"\.claim\(",
-     ["src/fiber/wait_node.cpp", "src/sched/worker.cpp", "src/wait/wait.cpp"]),
+     ["src/fiber/fiber.hpp", "src/sched/worker.cpp", "src/wait/wait.cpp"]),
     ("settles a wait", r"\bsettle\(",
      ["src/fiber/wait_node", "src/sched/finish.cpp",
       "src/sync/wait_queue.hpp", "src/wait/wait_list.cpp"]),

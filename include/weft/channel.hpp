@@ -131,10 +131,10 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
   //   Callers:   any fiber or thread, any number at once; first come first in.
   Status send(T&& value, Deadline deadline = Deadline::never()) {
     if (channel_ == nullptr) return refused_;
-    if (detail::may_go_ahead() && detail::send_at_once(*channel_, value)) {
-      return {};
-    }
-    return detail::send(*channel_, std::addressof(value), deadline);
+    void* const from = std::addressof(value);
+    if (!detail::may_go_ahead()) return detail::send(*channel_, from, deadline);
+    if (detail::send_at_once(*channel_, value)) return {};
+    return detail::send_otherwise(*channel_, from, deadline);
   }
   Status send(const T& value, Deadline deadline = Deadline::never())  //
       requires std::is_copy_constructible_v<T> {
@@ -204,19 +204,16 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
   //              first served.
   Result<T> receive(Deadline deadline = Deadline::never()) {
     if (channel_ == nullptr) return refused_;
-    if (detail::may_go_ahead()) {
-      std::optional<T> got;
-      if (detail::receive_at_once<T>(
-              *channel_, [&got](T&& value) noexcept { got.emplace(std::move(value)); })) {
-        return Result<T>(std::in_place, std::move(*got));
-      }
+    detail::Empty<T> value;
+    if (!detail::may_go_ahead()) {
+      const Status end = detail::receive(*channel_, value.place(), deadline);
+      if (!end) return end.error();
+    } else if (!detail::receive_at_once<T>(*channel_, value)) {
+      const Status end =
+          detail::receive_otherwise(*channel_, value.place(), deadline);
+      if (!end) return end.error();
     }
-    detail::Empty<T> place;
-    if (const Status end = detail::receive(*channel_, place.place(), deadline);
-        !end) {
-      return end.error();
-    }
-    return Result<T>(std::in_place, place.take());
+    return Result<T>(std::in_place, value.take());
   }
   // The same, but fails with would_block rather than wait. No cancel point.
   //   Suspends:  never.

@@ -14,6 +14,7 @@
 #include "context/exception_state.hpp"
 #include "fiber/control_word.hpp"
 #include "fiber/join_word.hpp"
+#include "fiber/wait_node.hpp"
 #include "stack/stack.hpp"
 #include "time/timer_heap.hpp"
 #include <weft/detail/body.hpp>
@@ -143,5 +144,27 @@ class alignas(kCacheLine) Fiber {
   static constexpr std::size_t kTimerOffset = 256 - sizeof(time::TimerNode);
 };
 static_assert(sizeof(Fiber) == 256, "four cache lines a frame");
+
+// ---- Of wait_node.hpp.
+
+inline bool WaitNode::claim(Fiber*& owned) noexcept {
+  Fiber* const waiting = fiber;  // copied: W3
+  const auto claimed = waiting->word.claim(ticket, source(index));
+  owned = claimed == Claimed::won_and_owns ? waiting : nullptr;
+  if (claimed != Claimed::lost) return true;
+  gone_.store(true, release);  // [gone]
+  return false;
+}
+
+inline void WaitNode::conclude(Reason why) noexcept {
+  reason = why;                // W4
+  gone_.store(true, release);  // [gone]
+}
+
+inline bool WaitNode::settle(Reason why, Fiber*& owned) noexcept {
+  if (!claim(owned)) return false;
+  conclude(why);
+  return true;
+}
 
 }  // namespace weft::fiber

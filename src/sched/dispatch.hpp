@@ -86,6 +86,19 @@ WEFT_INLINE void Worker::push_next_up() noexcept {
   notify_local();
 }
 
+// Any thread; the caller owns the fiber, and holds no lock. As make_runnable(),
+// which it is for all but the plain case.
+WEFT_INLINE void wake_near(Fiber& owned) noexcept {
+  Worker* const here = worker_or_null();
+  if (here == nullptr || owned.proxy || owned.pins != 0 ||
+      here->lock_depth != 0 ||
+      &Scheduler::of(owned) != &here->scheduler()) [[unlikely]] {
+    return make_runnable(owned);
+  }
+  here->push_local(owned);
+  here->notify_local();
+}
+
 // First thing after each switch, on the stack that it went to.
 WEFT_INLINE void Worker::arrive() noexcept {
   context::arrive_on_stack(current != nullptr ? current->stack->sanitizer

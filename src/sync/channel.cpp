@@ -88,6 +88,18 @@ Status send(Channel& channel, void* value, Deadline deadline) noexcept {
   return sync::send_or_drop(core, value);
 }
 
+Status send_otherwise(Channel& channel, void* value,
+                      Deadline deadline) noexcept {
+  auto& core = core_of(channel);
+  if (core.on_full() != OnFull::wait) return sync::send_or_drop(core, value);
+  return core.transfer<ChannelSide::sends>(value, deadline);
+}
+
+Status receive_otherwise(Channel& channel, void* to,
+                         Deadline deadline) noexcept {
+  return core_of(channel).transfer<ChannelSide::receives>(to, deadline);
+}
+
 Status try_send(Channel& channel, void* value) noexcept {
   (void)sync::about_to(Op::send, &channel);
   return core_of(channel).try_send(value);

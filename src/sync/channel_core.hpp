@@ -39,6 +39,7 @@
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
+#include "sync/channel_late.hpp"
 #include "sync/wait_queue.hpp"
 #include <weft/detail/channel.hpp>
 #include <weft/detail/channel_ring.hpp>
@@ -48,7 +49,9 @@
 namespace weft::sync {
 
 using detail::ChannelSide;
-using detail::ElementOps;
+inline void* value_of(const WaitNode& waits) noexcept {
+  return static_cast<const detail::ChannelIo*>(waits.slot)->value;
+}
 
 class ChannelCore {
  public:
@@ -81,6 +84,9 @@ class ChannelCore {
   // Errors: cancelled, timed_out, exhausted (memory); those of the close.
   Status send(void* value, Deadline deadline) noexcept;
   Status receive(void* to, Deadline deadline) noexcept;
+  // The same, where no value goes through the buffer at once.
+  template <ChannelSide As>
+  Status transfer(void* value, Deadline deadline) noexcept;
 
   // Destroys one value. False: there was none.
   bool drop_oldest() noexcept;
@@ -111,7 +117,6 @@ class ChannelCore {
  private:
   enum class Agreed : std::uint8_t { nothing, done, closed };
   struct Deal;
-  struct Late;
   struct Waits;
 
   ChannelCore(const ElementOps& element, std::size_t capacity,
@@ -153,9 +158,11 @@ class ChannelCore {
   // Without the lock, if nobody is in the way.
   bool send_at_once(void* value) noexcept;
   bool receive_at_once(void* to) noexcept;
-  Status try_as(ChannelSide as, void* value) noexcept;
-  Status wait_as(ChannelSide as, void* value, Deadline deadline) noexcept;
-  Status carry_out(const Deal& deal, ChannelSide as, void* value) noexcept;
+  template <ChannelSide As>
+  Status try_now(void* value) noexcept;
+  template <ChannelSide As>
+  Status carry_out(const Deal& deal, void* value) noexcept;
+  static void conclude(const Deal& deal) noexcept;
   bool keep_late() noexcept;
   Error end_for(ChannelSide side) const noexcept {
     return closed_by_ == side ? Error(Errc::closed) : reason_;
@@ -164,12 +171,14 @@ class ChannelCore {
   // Under the lock.
   bool reserve(std::uint64_t& at) noexcept;
   bool claim(std::uint64_t& at) noexcept;
-  Deal agree(ChannelSide as) noexcept;
-  Deal agree_to_send() noexcept;
-  Deal agree_to_receive() noexcept;
-  static WaitNode* next_of(WaitQueue& queue, Fiber*& owned) noexcept;
+  template <ChannelSide As>
+  Deal agree() noexcept;
   bool mark_waiting(ChannelSide as) noexcept;
-  void unmark() noexcept;
+  void unmark() noexcept {
+    const auto t = tail_.word.load(relaxed);  // the lock's, if there is a flag
+    if ((t & detail::kRingWaits) != 0) unmark_all();
+  }
+  void unmark_all() noexcept;
   bool is_ready_now(ChannelSide as, const Fiber& self) noexcept;
   void* take_late() noexcept;
 
@@ -180,7 +189,7 @@ class ChannelCore {
   ChannelSide closed_by_ = ChannelSide::sends;  // as reason_
   WaitQueue receivers_;                         // guarded by lock_
   WaitQueue senders_;                           // the same
-  Plain<Late*> late_ = nullptr;                 // the same
+  Plain<ChannelLate*> late_ = nullptr;                 // the same
   Error reason_{Errc{}};                // written once, before it is closed
   Atomic<std::uint32_t> sending_{1};    // who hold it
   Atomic<std::uint32_t> receiving_{1};  // the same

@@ -74,6 +74,15 @@ class WaitQueue {
     return node != nullptr;
   }
 
+  // The first who still waits, taken off and claimed: the caller hands over,
+  // and then concludes. nullptr: nobody does.
+  WaitNode* claim_first(Fiber*& owned) noexcept {
+    while (WaitNode* const node = nodes_.pop_front()) {
+      if (node->claim(owned)) [[likely]]
+        return node;
+    }
+    return nullptr;
+  }
   // Ends the wait of the first who still waits. False: nobody does.
   bool wake_one(Reason reason, Woken& woken) noexcept {
     while (WaitNode* const node = nodes_.pop_front()) {

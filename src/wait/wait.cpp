@@ -8,18 +8,6 @@ namespace weft::waiting {
 
 using sched::this_worker;
 
-Begun Wait::begin(bool shield) noexcept {
-  sched::check_may_park(sched::carrier());
-  return self_.word.begin_wait(++self_.wait_ticket, shield);
-}
-
-void Wait::own(WaitNode& node) const noexcept {
-  node.fiber = &self_;
-  node.ticket = self_.wait_ticket;
-}
-
-Who Wait::withdraw() noexcept { return self_.word.withdraw(); }
-
 bool Wait::arm(std::int64_t when) noexcept {
   armed_ = this_worker().arm(self_.timer, when);
   return armed_;
@@ -63,11 +51,11 @@ Who Wait::park_thread(std::int64_t until) noexcept {
   }
 }
 
-void Wait::end() noexcept {
+void Wait::end_timed() noexcept {
   if (armed_) self_.timer.heap->disarm(self_.timer);
-  self_.word.end_wait();
-  if (polls_) this_worker().count_as_dispatch();
 }
+
+void Wait::count_poll() noexcept { this_worker().count_as_dispatch(); }
 
 Status outcome(Who who) noexcept {
   switch (who) {
@@ -80,10 +68,6 @@ Status outcome(Who who) noexcept {
     default:
       return {};
   }
-}
-
-void until_gone(const WaitNode& node) noexcept {
-  spin_until([&node] { return node.gone(); });
 }
 
 Status refuse_cancelled(const Fiber& self) noexcept {

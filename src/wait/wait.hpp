@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "fiber/wait_node.hpp"
+#include "fiber/fiber.hpp"
 #include "sched/carrier.hpp"
 #include "time/clock.hpp"
 #include <weft/result.hpp>
@@ -37,19 +37,33 @@ class Wait {
   Fiber& self() const noexcept { return self_; }
 
   // Dies if a spin lock is held. cancelled: no wait began.
-  [[nodiscard]] Begun begin(bool shield) noexcept;
+  [[nodiscard]] Begun begin(bool shield) noexcept {
+    sched::check_may_park(sched::carrier());
+    return self_.word.begin_wait(++self_.wait_ticket, shield);
+  }
   // A node that belongs to this wait.
-  void own(WaitNode& node) const noexcept;
+  void own(WaitNode& node) const noexcept {
+    node.fiber = &self_;
+    node.ticket = self_.wait_ticket;
+  }
   // Parks until the wait is settled, at most until the deadline. withdrawn: no
   // memory for its timer.
   [[nodiscard]] Who park(Deadline deadline) noexcept;
   // A source was ready: ends the wait by oneself, or learns who was faster.
-  [[nodiscard]] Who withdraw() noexcept;
+  [[nodiscard]] Who withdraw() noexcept { return self_.word.withdraw(); }
   // Once every node is gone.
-  void end() noexcept;
+  void end() noexcept {
+    if (armed_ || polls_) [[unlikely]]
+      end_timed();
+    self_.word.end_wait();
+    if (polls_) [[unlikely]]
+      count_poll();
+  }
 
  private:
   [[nodiscard]] bool arm(std::int64_t when) noexcept;
+  void end_timed() noexcept;
+  static void count_poll() noexcept;
   [[nodiscard]] Who park_fiber() noexcept;
   [[nodiscard]] Who park_thread(std::int64_t until) noexcept;
 
@@ -62,7 +76,10 @@ class Wait {
 Status outcome(Who who) noexcept;
 
 // A waker took the node: its last touch is a few instructions away.
-void until_gone(const WaitNode& node) noexcept;
+inline void until_gone(const WaitNode& node) noexcept {
+  if (!node.gone()) [[unlikely]]
+    spin_until([&node] { return node.gone(); });
+}
 
 // The caller is cancelled and does not wait: answers cancelled, and counts, for
 // a loop that takes no notice must not keep its worker to itself.

@@ -80,8 +80,13 @@ void hold(Channel& channel, ChannelSide side) noexcept;
 void let_go(Channel& channel, ChannelSide side) noexcept;
 
 Status send(Channel& channel, void* value, Deadline deadline) noexcept;
-Status try_send(Channel& channel, void* value) noexcept;
 Status receive(Channel& channel, void* to, Deadline deadline) noexcept;
+// The same after may_go_ahead(), and where nothing goes at once.
+Status send_otherwise(Channel& channel, void* value,
+                      Deadline deadline) noexcept;
+Status receive_otherwise(Channel& channel, void* to,
+                         Deadline deadline) noexcept;
+Status try_send(Channel& channel, void* value) noexcept;
 Status try_receive(Channel& channel, void* to) noexcept;
 void close(Channel& channel, ChannelSide by, Error reason) noexcept;
 bool is_closed(const Channel& channel) noexcept;
@@ -178,6 +183,7 @@ class Empty {
   Empty& operator=(const Empty&) = delete;
 
   void* place() noexcept { return std::addressof(value_); }
+  void operator()(T&& value) noexcept { ::new (place()) T(std::move(value)); }
   // Once it was made: out, and gone.
   T take() noexcept {
     T value = std::move(value_);
