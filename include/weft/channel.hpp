@@ -46,23 +46,26 @@ namespace detail {
 
 struct ChannelAccess;
 
+// none: an empty handle. refused: there was no memory.
+enum class ChannelKind : std::uint8_t { none, refused, rendezvous, buffered };
+
 // One side's hold of a channel.
 template <ChannelSide Side>
 class ChannelHandle {
  public:
   ChannelHandle() noexcept = default;
-  ChannelHandle(Channel* channel, Error refused) noexcept
-      : channel_(channel), refused_(refused) {}
+  ChannelHandle(Channel* channel, ChannelKind kind) noexcept
+      : channel_(channel), kind_(kind) {}
   ChannelHandle(const ChannelHandle& other) noexcept
-      : channel_(other.channel_), refused_(other.refused_) {
+      : channel_(other.channel_), kind_(other.kind_) {
     if (channel_ != nullptr) hold(*channel_, Side);
   }
   ChannelHandle(ChannelHandle&& other) noexcept
       : channel_(std::exchange(other.channel_, nullptr)),
-        refused_(std::exchange(other.refused_, Error(Errc::invalid))) {}
+        kind_(std::exchange(other.kind_, ChannelKind::none)) {}
   ChannelHandle& operator=(ChannelHandle other) noexcept {
     std::swap(channel_, other.channel_);
-    std::swap(refused_, other.refused_);
+    std::swap(kind_, other.kind_);
     return *this;
   }
   ~ChannelHandle() {
@@ -98,8 +101,15 @@ class ChannelHandle {
 
  protected:
   friend struct ChannelAccess;
+  // Why there is no channel.
+  Error refused() const noexcept {
+    return kind_ == ChannelKind::refused ? Error::out_of(Resource::memory)
+                                         : Error(Errc::invalid);
+  }
+  bool has_buffer() const noexcept { return kind_ == ChannelKind::buffered; }
+
   Channel* channel_ = nullptr;
-  Error refused_{Errc::invalid};  // why there is no channel
+  ChannelKind kind_ = ChannelKind::none;
 };
 
 template <typename T>
@@ -130,10 +140,10 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
   //   Ordering:  everything before is visible after receive().
   //   Callers:   any fiber or thread, any number at once; first come first in.
   Status send(T&& value, Deadline deadline = Deadline::never()) {
-    if (channel_ == nullptr) return refused_;
+    if (channel_ == nullptr) return refused();
     void* const from = std::addressof(value);
     if (!detail::may_go_ahead()) return detail::send(*channel_, from, deadline);
-    if (detail::send_at_once(*channel_, value)) return {};
+    if (has_buffer() && detail::send_at_once(*channel_, value)) return {};
     return detail::send_otherwise(*channel_, from, deadline);
   }
   Status send(const T& value, Deadline deadline = Deadline::never())  //
@@ -145,7 +155,7 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
   // does when it is full. No cancel point.
   //   Suspends:  never.
   Status try_send(T&& value) {
-    if (channel_ == nullptr) return refused_;
+    if (channel_ == nullptr) return refused();
     return detail::try_send(*channel_, std::addressof(value));
   }
   Status try_send(const T& value) requires std::is_copy_constructible_v<T> {
@@ -158,10 +168,10 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
   //   in between.
   Result<std::size_t> send_many(std::span<T> values,
                                 Deadline deadline = Deadline::never()) {
-    if (channel_ == nullptr) return refused_;
+    if (channel_ == nullptr) return refused();
     std::size_t sent = 0;
     while (sent < values.size()) {
-      if (detail::may_go_ahead()) {
+      if (has_buffer() && detail::may_go_ahead()) {
         const auto now = detail::send_many_at_once(
             *channel_, values.data() + sent, values.size() - sent);
         sent += now;
@@ -203,12 +213,13 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
   //   Callers:   any fiber or thread, any number at once; first to wait is
   //              first served.
   Result<T> receive(Deadline deadline = Deadline::never()) {
-    if (channel_ == nullptr) return refused_;
+    if (channel_ == nullptr) return refused();
     detail::Empty<T> value;
     if (!detail::may_go_ahead()) {
       const Status end = detail::receive(*channel_, value.place(), deadline);
       if (!end) return end.error();
-    } else if (!detail::receive_at_once<T>(*channel_, value)) {
+    } else if (!has_buffer() ||
+               !detail::receive_at_once<T>(*channel_, value)) {
       const Status end =
           detail::receive_otherwise(*channel_, value.place(), deadline);
       if (!end) return end.error();
@@ -218,7 +229,7 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
   // The same, but fails with would_block rather than wait. No cancel point.
   //   Suspends:  never.
   Result<T> try_receive() {
-    if (channel_ == nullptr) return refused_;
+    if (channel_ == nullptr) return refused();
     detail::Empty<T> place;
     if (const Status end = detail::try_receive(*channel_, place.place());
         !end) {
@@ -232,7 +243,7 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
   template <std::output_iterator<T> Out>
   Result<std::size_t> receive_many(Out out, std::size_t max,
                                    Deadline deadline = Deadline::never()) {
-    if (channel_ == nullptr) return refused_;
+    if (channel_ == nullptr) return refused();
     if (max == 0) return std::size_t{0};
     std::size_t got = take_now(out, max);
     if (got != 0) return got;
@@ -259,7 +270,7 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
     constexpr std::size_t kAtOnce = 16;
     std::optional<T> few[kAtOnce];
     std::size_t got = 0;
-    while (got < max && detail::may_go_ahead()) {
+    while (got < max && has_buffer() && detail::may_go_ahead()) {
       std::size_t taken = 0;
       const auto now = detail::receive_many_at_once<T>(
           *channel_, std::min(max - got, kAtOnce),
@@ -341,8 +352,10 @@ namespace detail {
 
 struct ChannelAccess {
   template <typename Handle>
-  static Handle handle(Channel* channel) noexcept {
-    return Handle(channel, Error::out_of(Resource::memory));
+  static Handle handle(Channel* channel, std::size_t capacity) noexcept {
+    if (channel == nullptr) return Handle(nullptr, ChannelKind::refused);
+    return Handle(channel, capacity == 0 ? ChannelKind::rendezvous
+                                         : ChannelKind::buffered);
   }
   template <ChannelSide Side>
   static Channel* channel(const ChannelHandle<Side>& handle) noexcept {
@@ -350,7 +363,7 @@ struct ChannelAccess {
   }
   template <ChannelSide Side>
   static Error refused(const ChannelHandle<Side>& handle) noexcept {
-    return handle.refused_;
+    return handle.refused();
   }
 };
 
@@ -372,8 +385,8 @@ Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
   detail::Channel* const made = detail::make_channel(
       detail::kElementOps<T>, capacity,
       {options.on_full, options.lock_free, options.name});
-  return {detail::ChannelAccess::handle<Sender<T>>(made),
-          detail::ChannelAccess::handle<Receiver<T>>(made)};
+  return {detail::ChannelAccess::handle<Sender<T>>(made, capacity),
+          detail::ChannelAccess::handle<Receiver<T>>(made, capacity)};
 }
 
 }  // namespace weft

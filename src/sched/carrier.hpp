@@ -124,6 +124,8 @@ inline Worker* worker_or_null() noexcept {
 void make_runnable(Fiber& owned) noexcept;
 // Any thread, lock depth zero.
 void flush_deferred(Carrier& here) noexcept;
+// A fiber whose word is parking, on its worker: leaves its stack until resumed.
+void suspend_current() noexcept;
 // Dies with PARK-UNDER-LOCK and the locks held.
 [[noreturn]] void die_under_lock(const Carrier& here) noexcept;
 inline void check_may_park(const Carrier& here) noexcept {

@@ -221,13 +221,15 @@ void Worker::yield_otherwise(Fiber& self) noexcept {
   leave_fiber(After::yielded, self, next);
 }
 
-void Worker::suspend_current() noexcept {
+inline void Worker::suspend_current() noexcept {
   Fiber& self = *current;
   Fiber* const next = pick(nullptr);
   counters.parked.add();
   if (has_chores()) before_leaving(next);
   leave_fiber(After::parking, self, next);
 }
+
+void suspend_current() noexcept { this_worker().suspend_current(); }
 
 Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
   const auto state = fiber.word.state_now();

@@ -13,6 +13,13 @@
 
 namespace weft::sched {
 
+// Do tests disturb what happens between a switch and its commit?
+#if defined(WEFT_FAULTS)
+inline constexpr bool kDisturbs = true;
+#else
+inline constexpr bool kDisturbs = false;
+#endif
+
 // A queue entry becomes this worker's: running, with a stack. nullptr: it
 // could not be started and has ended.
 WEFT_INLINE Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
@@ -108,6 +115,13 @@ WEFT_INLINE void Worker::arrive() noexcept {
     if (!scheduler_.idle.hungry()) [[likely]]
       return;
     scheduler_.notify();  // [hungry], as in keep()
+    return;
+  }
+  if (after_ == After::parking && after_fiber_->host == nullptr &&
+      !has_canaries() && !kDisturbs) [[likely]] {
+    after_ = After::nothing;
+    if (after_fiber_->word.commit() == fiber::Committed::resume_now) [[unlikely]]
+      keep(*after_fiber_);
     return;
   }
   arrive_otherwise();

@@ -125,18 +125,29 @@ ChannelCore::agree<ChannelSide::receives>() noexcept {
     return deal;
   }
   deal.take = kNowhere;
-  if (late_ != nullptr && (deal.late = take_late()) != nullptr) return deal;
+  if (tail_.limit != 0 && (deal.late = take_late()) != nullptr) return deal;
   if ((deal.partner = senders_.claim_first(deal.owned)) != nullptr) return deal;
   const auto w = tail_.word.load(relaxed);  // the lock's
   deal.agreed = (w & kRingClosed) != 0 ? Agreed::closed : Agreed::nothing;
   return deal;
 }
 
-// H2. The partner of a deal has what he waited for.
-WEFT_INLINE void ChannelCore::conclude(const Deal& deal) noexcept {
-  deal.partner->conclude(Reason::data);
-  if (deal.owned != nullptr) [[likely]]
-    sched::wake_near(*deal.owned);
+// H2. The partner has what he waited for, or is rid of it.
+WEFT_INLINE void conclude(WaitNode& partner, Fiber* owned) noexcept {
+  partner.conclude(Reason::data);
+  if (owned != nullptr) [[likely]]
+    sched::wake_near(*owned);
+}
+
+template <ChannelSide As>
+WEFT_INLINE void ChannelCore::hand_over(WaitNode& partner, Fiber* owned,
+                                        void* value) noexcept {
+  if constexpr (As == ChannelSide::sends) {
+    element_.move(value_of(partner), value);
+  } else {
+    element_.move(value, value_of(partner));
+  }
+  conclude(partner, owned);
 }
 
 template <ChannelSide As>
@@ -145,19 +156,14 @@ WEFT_INLINE Status ChannelCore::carry_out(const Deal& deal,
   if (deal.agreed == Agreed::closed) return end_for(As);
   if (deal.agreed == Agreed::nothing) return Errc::would_block;
   if (deal.partner != nullptr && deal.take == kNowhere) {
-    if constexpr (As == ChannelSide::sends) {
-      element_.move(value_of(*deal.partner), value);
-    } else {
-      element_.move(value, value_of(*deal.partner));
-    }
-    conclude(deal);
+    hand_over<As>(*deal.partner, deal.owned, value);
   } else if constexpr (As == ChannelSide::sends) {
     put(deal.fill, value);
   } else if (deal.take != kNowhere) {
     take(deal.take, value);
     if (deal.partner != nullptr) {
       put(deal.fill, value_of(*deal.partner));
-      conclude(deal);
+      conclude(*deal.partner, deal.owned);
     }
   } else {
     element_.move(value, deal.late);
@@ -169,19 +175,20 @@ WEFT_INLINE Status ChannelCore::carry_out(const Deal& deal,
 // N2. False: something changed, so agree() may succeed now.
 bool ChannelCore::mark_waiting(ChannelSide as) noexcept {
   auto t = tail_.word.load(relaxed);  // the exchange decides
+  if ((t & kRingLocked) != 0) return true;
   const auto h = head_.word.load(relaxed);
   if (as == ChannelSide::receives) {
-    if ((t & (kRingWaits | kRingLocked)) != 0) return true;
+    if ((t & kRingWaits) != 0) return true;
     return End::position(t) == End::position(h) &&
            tail_.word.compare_exchange_strong(t, t | kRingWaits, relaxed,
                                               relaxed);
   }
-  if ((t & (kRingWaits | kRingLocked)) == 0 &&
+  if ((t & kRingWaits) == 0 &&
       !tail_.word.compare_exchange_strong(t, t | kRingWaits, relaxed,
                                           relaxed)) {
     return false;
   }
-  if ((h & (kRingWaits | kRingLocked)) != 0) return true;
+  if ((h & kRingWaits) != 0) return true;
   auto full = h;
   return End::position(t) - End::position(h) == tail_.lap &&
          head_.word.compare_exchange_strong(full, h | kRingWaits, relaxed,
@@ -241,18 +248,27 @@ Status ChannelCore::receive(void* to, Deadline deadline) noexcept {
   return transfer<ChannelSide::receives>(to, deadline);
 }
 
+// By way of the buffer, under the lock, which it gives back if it answers true.
+// False: the caller waits.
 template <ChannelSide As>
-Status ChannelCore::transfer(void* value, Deadline deadline) noexcept {
-  lock_.lock();
+[[gnu::noinline]] bool ChannelCore::transfer_buffered(void* value,
+                                                      Status& end) noexcept {
   for (;;) {
     const Deal deal = agree<As>();
     if (deal.agreed != Agreed::nothing) {
       unmark();
       lock_.unlock();
-      return carry_out<As>(deal, value);
+      end = carry_out<As>(deal, value);
+      return true;
     }
-    if (mark_waiting(As)) break;
+    if (mark_waiting(As)) return false;
   }
+}
+
+// Under the lock, which it gives back.
+template <ChannelSide As>
+WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
+                                                 Deadline deadline) noexcept {
   waiting::Wait wait;
   if (wait.begin(/*shield=*/false) == waiting::Begun::cancelled) [[unlikely]] {
     unmark();
@@ -276,6 +292,26 @@ Status ChannelCore::transfer(void* value, Deadline deadline) noexcept {
   waiting::until_gone(node);
   wait.end();
   return who == fiber::source(0) ? result(As, node) : waiting::outcome(who);
+}
+
+template <ChannelSide As>
+Status ChannelCore::transfer(void* value, Deadline deadline) noexcept {
+  lock_.lock();
+  if (tail_.limit != 0) {
+    if (Status end; transfer_buffered<As>(value, end)) return end;
+  } else {
+    Fiber* owned = nullptr;
+    if (WaitNode* const partner = partners_of(As).claim_first(owned)) {
+      lock_.unlock();
+      hand_over<As>(*partner, owned, value);
+      return {};
+    }
+    if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
+      lock_.unlock();
+      return end_for(As);
+    }
+  }
+  return wait_for_partner<As>(value, deadline);
 }
 
 template Status ChannelCore::transfer<ChannelSide::sends>(void*,

@@ -151,6 +151,9 @@ class ChannelCore {
   WaitQueue& queue_of(ChannelSide as) noexcept {
     return as == ChannelSide::sends ? senders_ : receivers_;
   }
+  WaitQueue& partners_of(ChannelSide as) noexcept {
+    return as == ChannelSide::sends ? receivers_ : senders_;
+  }
 
   // Whose position it is.
   void put(std::uint64_t at, void* value) noexcept;
@@ -161,8 +164,13 @@ class ChannelCore {
   template <ChannelSide As>
   Status try_now(void* value) noexcept;
   template <ChannelSide As>
+  bool transfer_buffered(void* value, Status& end) noexcept;
+  template <ChannelSide As>
+  Status wait_for_partner(void* value, Deadline deadline) noexcept;
+  template <ChannelSide As>
   Status carry_out(const Deal& deal, void* value) noexcept;
-  static void conclude(const Deal& deal) noexcept;
+  template <ChannelSide As>
+  void hand_over(WaitNode& partner, Fiber* owned, void* value) noexcept;
   bool keep_late() noexcept;
   Error end_for(ChannelSide side) const noexcept {
     return closed_by_ == side ? Error(Errc::closed) : reason_;
@@ -182,21 +190,23 @@ class ChannelCore {
   bool is_ready_now(ChannelSide as, const Fiber& self) noexcept;
   void* take_late() noexcept;
 
-  End tail_;  // the header knows both
-  End head_;
+  // A line for each end, which the header knows. What a rendezvous needs is all
+  // in the first one.
+  alignas(kCacheLine) End tail_;
   const ElementOps& element_;
+  WaitQueue receivers_;  // guarded by lock_
+  WaitQueue senders_;    // the same
   base::SpinLock lock_;
   ChannelSide closed_by_ = ChannelSide::sends;  // as reason_
-  WaitQueue receivers_;                         // guarded by lock_
-  WaitQueue senders_;                           // the same
-  Plain<ChannelLate*> late_ = nullptr;                 // the same
+  const OnFull on_full_;
+  Atomic<std::uint32_t> sides_{2};  // that somebody holds
+  alignas(kCacheLine) End head_;
+  Plain<ChannelLate*> late_ = nullptr;  // guarded by lock_; not of a rendezvous
   Error reason_{Errc{}};                // written once, before it is closed
   Atomic<std::uint32_t> sending_{1};    // who hold it
   Atomic<std::uint32_t> receiving_{1};  // the same
-  Atomic<std::uint32_t> sides_{2};      // that somebody holds
-  const OnFull on_full_;
-  std::string_view name_;  // behind the slots
   Tally<std::uint64_t> dropped_{0};
+  std::string_view name_;  // behind the slots
 };
 
 // Any fiber or thread, where full channels do not wait. Errors: would_block (it

@@ -52,7 +52,7 @@ Status park_if(const Atomic<std::uint32_t>& flag,
     here.simulator->note(sched::Op::park, &flag, {&Flag::differs, &waited_for});
   }
   if (!self.proxy) {
-    here.worker->suspend_current();
+    sched::suspend_current();
   } else if (self.word.commit() == fiber::Committed::parked) {
     (void)sched::sleep_as_proxy(self, base::kForever);
     self.word.resume(0);

@@ -13,7 +13,7 @@ bool Wait::arm(std::int64_t when) noexcept {
   return armed_;
 }
 
-Who Wait::park(Deadline deadline) noexcept {
+Who Wait::park_otherwise(Deadline deadline) noexcept {
   const auto when = time::nanoseconds(deadline);
   if (self_.proxy) return park_thread(when);
   if (deadline != Deadline::never()) {
@@ -24,14 +24,6 @@ Who Wait::park(Deadline deadline) noexcept {
     }
   }
   return park_fiber();
-}
-
-Who Wait::park_fiber() noexcept {
-  for (;;) {
-    this_worker().suspend_current();
-    // Open: woken for nothing. The nodes are still linked, so on it goes.
-    if (const auto who = self_.word.rewait(); who != Who::open) return who;
-  }
 }
 
 // Nobody else ever runs on a thread's stack, so the thread itself commits.

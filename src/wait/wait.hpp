@@ -48,7 +48,11 @@ class Wait {
   }
   // Parks until the wait is settled, at most until the deadline. withdrawn: no
   // memory for its timer.
-  [[nodiscard]] Who park(Deadline deadline) noexcept;
+  [[nodiscard]] Who park(Deadline deadline) noexcept {
+    if (deadline == Deadline::never() && !self_.proxy) [[likely]]
+      return park_fiber();
+    return park_otherwise(deadline);
+  }
   // A source was ready: ends the wait by oneself, or learns who was faster.
   [[nodiscard]] Who withdraw() noexcept { return self_.word.withdraw(); }
   // Once every node is gone.
@@ -64,7 +68,14 @@ class Wait {
   [[nodiscard]] bool arm(std::int64_t when) noexcept;
   void end_timed() noexcept;
   static void count_poll() noexcept;
-  [[nodiscard]] Who park_fiber() noexcept;
+  [[nodiscard]] Who park_fiber() noexcept {
+    for (;;) {
+      sched::suspend_current();
+      // Open: woken for nothing. The nodes are still linked, so on it goes.
+      if (const auto who = self_.word.rewait(); who != Who::open) return who;
+    }
+  }
+  [[nodiscard]] Who park_otherwise(Deadline deadline) noexcept;
   [[nodiscard]] Who park_thread(std::int64_t until) noexcept;
 
   Fiber& self_;

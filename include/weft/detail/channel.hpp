@@ -65,10 +65,10 @@ inline constexpr ElementOps kElementOps{
     },
     [](void* value) noexcept { std::destroy_at(static_cast<T*>(value)); }};
 
-// The library's channel begins so.
+// The library's channel begins so: a cache line for each end.
 struct Channel {
-  ChannelEnd<std::atomic> tail;
-  ChannelEnd<std::atomic> head;
+  alignas(64) ChannelEnd<std::atomic> tail;
+  alignas(64) ChannelEnd<std::atomic> head;
 };
 
 // nullptr: no memory. Each side is held once.

@@ -44,9 +44,9 @@ inline constexpr std::uint64_t kRingClosed = 4;
 inline constexpr std::uint64_t kRingFlags = 7;
 inline constexpr std::uint64_t kRingStep = 8;
 
-// One end, on a cache line of its own with all that its users need.
+// One end, with all that its users need.
 template <template <typename> class AtomicOf>
-struct alignas(64) ChannelEnd {
+struct ChannelEnd {
   using Word = AtomicOf<std::uint64_t>;
   static constexpr auto kRelaxed = std::memory_order_relaxed;
 
