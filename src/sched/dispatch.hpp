@@ -36,7 +36,8 @@ WEFT_INLINE Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
 
 // The newest fiber that this worker queued for itself.
 WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
-  if (scheduler_.idle.hungry() && scheduler_.config().steal) [[unlikely]] {
+  if (scheduler_.idle.hungry() && scheduler_.config().steal &&
+      !may_keep()) [[unlikely]] {
     expose();
     return queues.deque.pop();
   }
@@ -68,6 +69,22 @@ WEFT_INLINE void Worker::notify_local() noexcept {
     return;
   expose();
   scheduler_.notify();
+}
+
+// Somebody is hungry: may this worker run what it queued for itself all the
+// same?
+WEFT_INLINE bool Worker::may_keep() noexcept {
+  constexpr std::size_t kKept = 16;
+  const auto size = queues.recent.size_hint();
+  if (size == 0) has_fresh_ = false;
+  return keeps_woken_ && !has_fresh_ && size <= kKept;
+}
+
+WEFT_INLINE void Worker::notify_woken() noexcept {
+  if (!scheduler_.idle.hungry() || !scheduler_.config().steal) [[likely]]
+    return;
+  if (!may_keep()) expose();
+  scheduler_.notify();  // he looks whether this worker is stuck
 }
 
 // Where no guard traps, an overflow is found when the stack is left.
@@ -103,7 +120,7 @@ WEFT_INLINE void wake_near(Fiber& owned) noexcept {
     return make_runnable(owned);
   }
   here->push_local(owned);
-  here->notify_local();
+  here->notify_woken();
 }
 
 // First thing after each switch, on the stack that it went to.

@@ -203,7 +203,7 @@ void Scheduler::launch(Fiber& frame) noexcept {
   frame.word.publish();
   Worker* const here = own_worker();
   if (here != nullptr && local_spawns_) [[likely]] {  // a new fiber has no pin
-    here->push_local(frame);
+    here->push_fresh(frame);
     here->notify_local();
   } else if (config_.spawn == SpawnPolicy::local) {
     enqueue(frame);

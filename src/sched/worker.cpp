@@ -119,6 +119,7 @@ Fiber* Worker::look_fairly() noexcept {
   until_fair_ = kFairInterval;
   skipped_looks_ = 0;
   push_next_up();
+  judge();
   // Whom timers woke runs first, but not twice in a row: a deadline at each
   // look would else starve all that is below. Then the next look comes at once.
   if (watch_timers() != 0) woken_wait_ = true;
@@ -154,6 +155,15 @@ Fiber* Worker::look_fairly() noexcept {
     if (fiber != nullptr) return ready(fiber, nullptr);
   }
   return nullptr;
+}
+
+// Are the fibers that run here so short that moving them would cost more than
+// it brings? Asked where there is somebody who could take them.
+void Worker::judge() noexcept {
+  constexpr std::int64_t kShort = 2'500;  // ns a dispatch
+  if (!scheduler_.idle.hungry() || simulator != nullptr) return;
+  const auto now = time::now();
+  keeps_woken_ = now - std::exchange(looked_at_, now) < kShort * kFairInterval;
 }
 
 // Counts a look at the oldest of its own queue; true if it has been there for

@@ -88,6 +88,12 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // A fiber this thread owns, fresh or queued, to its own queue; then
   // notify_local(), once for several. [hungry]
   void push_local(Fiber& fiber) noexcept;
+  void push_fresh(Fiber& fiber) noexcept {
+    has_fresh_ = true;
+    push_local(fiber);
+  }
+  // After a push_local() of one that was woken.
+  void notify_woken() noexcept;
   void notify_local() noexcept;
   // Drops the handle of the fiber spawned last, if it is still here. False:
   // nothing happened.
@@ -174,6 +180,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned watch_timers() noexcept;
   bool look_at_oldest() noexcept;
   Fiber* take_overdue() noexcept;
+  void judge() noexcept;
+  bool may_keep() noexcept;
   void watch_own_deadline() noexcept;
   unsigned poll_timers(Worker& slot, std::int64_t now) noexcept;
   std::int64_t earliest_deadline() const noexcept;
@@ -252,6 +260,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned overdue_ = 0;           // how often one was
   unsigned skipped_looks_ = 0;     // since the last fair one
   unsigned fair_place_ = 0;        // where the next fair look begins
+  std::int64_t looked_at_ = 0;  // when the last fair look was
+  bool keeps_woken_ = false;    // see judge()
+  bool has_fresh_ = false;      // some of `recent` have not begun
   bool fair_due_ = false;
   bool woken_wait_ = false;  // timers woke some at a look that took another
   bool woken_ran_ = false;   // the last look took one of those
