@@ -29,6 +29,11 @@
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
+// A Result in registers is put together by its caller: a byte that says which
+// it is, stored and then loaded as part of a word, would cost more than the
+// rest of a receive.
+#define WEFT_RESULT_INLINE [[gnu::always_inline]]
+
 namespace weft {
 
 struct ChannelOptions {
@@ -212,30 +217,21 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
   //   Ordering:  everything before send() is visible after this returns.
   //   Callers:   any fiber or thread, any number at once; first to wait is
   //              first served.
-  Result<T> receive(Deadline deadline = Deadline::never()) {
-    if (channel_ == nullptr) return refused();
+  WEFT_RESULT_INLINE Result<T> receive(Deadline deadline = Deadline::never()) {
     detail::Empty<T> value;
-    if (!detail::may_go_ahead()) {
-      const Status end = detail::receive(*channel_, value.place(), deadline);
-      if (!end) return end.error();
-    } else if (!has_buffer() ||
-               !detail::receive_at_once<T>(*channel_, value)) {
-      const Status end =
-          detail::receive_otherwise(*channel_, value.place(), deadline);
-      if (!end) return end.error();
-    }
+    if (const Status end = receive(value, deadline); !end) return end.error();
     return Result<T>(std::in_place, value.take());
   }
   // The same, but fails with would_block rather than wait. No cancel point.
   //   Suspends:  never.
-  Result<T> try_receive() {
+  WEFT_RESULT_INLINE Result<T> try_receive() {
     if (channel_ == nullptr) return refused();
-    detail::Empty<T> place;
-    if (const Status end = detail::try_receive(*channel_, place.place());
+    detail::Empty<T> value;
+    if (const Status end = detail::try_receive(*channel_, value.place());
         !end) {
       return end.error();
     }
-    return Result<T>(std::in_place, place.take());
+    return Result<T>(std::in_place, value.take());
   }
   // Waits for one, then takes what else is there, at most `max`. Answers how
   // many it wrote to `out`.
@@ -263,6 +259,15 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
  private:
   friend struct detail::ChannelAccess;
   using ChannelHandle::ChannelHandle;
+
+  Status receive(detail::Empty<T>& value, Deadline deadline) noexcept {
+    if (channel_ == nullptr) return refused();
+    if (!detail::may_go_ahead()) {
+      return detail::receive(*channel_, value.place(), deadline);
+    }
+    if (has_buffer() && detail::receive_at_once<T>(*channel_, value)) return {};
+    return detail::receive_otherwise(*channel_, value.place(), deadline);
+  }
 
   // Several by one exchange, by way of this stack: writing to `out` may throw.
   template <typename Out>
@@ -390,3 +395,5 @@ Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
 }
 
 }  // namespace weft
+
+#undef WEFT_RESULT_INLINE
