@@ -195,8 +195,7 @@ bool ChannelCore::mark_waiting(ChannelSide as) noexcept {
                                             relaxed);
 }
 
-// Nobody waits any more: others need not ask. Where all have to, nothing is
-// marked.
+// Who waits may be no more: then others need not ask.
 void ChannelCore::unmark_all() noexcept {
   if (!senders_.empty()) return;
   const auto h = head_.word.load(relaxed);  // the lock's, if there is a flag
@@ -215,9 +214,21 @@ Status ChannelCore::try_now(void* value) noexcept {
   return carry_out<As>(deal, value);
 }
 
+// At a rendezvous, without the lock if nobody stands there.
+template <ChannelSide As>
+Status ChannelCore::try_meet(void* value) noexcept {
+  constexpr auto kPartner =
+      As == ChannelSide::sends ? kReceiverStands : kSenderStands;
+  if ((standing_.load(acquire) & kPartner) == 0 && !is_closed()) {  // [stand]
+    return Errc::would_block;
+  }
+  return try_now<As>(value);
+}
+
 // Head before tail, and the other way round: then what they say was so at the
 // second look.
 Status ChannelCore::try_send(void* value) noexcept {
+  if (tail_.limit == 0) return try_meet<ChannelSide::sends>(value);
   if (send_at_once(value)) return {};
   const auto t = tail_.word.load(acquire);  // before head
   const auto h = head_.word.load(relaxed);
@@ -228,6 +239,7 @@ Status ChannelCore::try_send(void* value) noexcept {
 }
 
 Status ChannelCore::try_receive(void* to) noexcept {
+  if (tail_.limit == 0) return try_meet<ChannelSide::receives>(to);
   if (receive_at_once(to)) return {};
   const auto h = head_.word.load(acquire);  // before tail
   const auto t = tail_.word.load(relaxed);
@@ -280,6 +292,7 @@ WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
   node.slot = &io;
   wait.own(node);
   queue_of(As).push_back(node);
+  unmark();
   lock_.unlock();
   Waits waits{*this, As, wait.self()};
   if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
@@ -302,6 +315,7 @@ Status ChannelCore::transfer(void* value, Deadline deadline) noexcept {
   } else {
     Fiber* owned = nullptr;
     if (WaitNode* const partner = partners_of(As).claim_first(owned)) {
+      note_standing();
       lock_.unlock();
       hand_over<As>(*partner, owned, value);
       return {};

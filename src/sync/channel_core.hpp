@@ -28,6 +28,7 @@
 // Edges
 //   [lock]   the lock's: queues, late values, why it closed.
 //   [fill]   see detail/channel_ring.hpp; so is [free].
+//   [stand]  note_standing() -> try_meet(): what the one who waits did before.
 //   [close]  close() -> is_closed(): what the closer did before.
 //   [gone]   let_go() -> the last let_go(): every use of the channel.
 #pragma once
@@ -115,6 +116,8 @@ class ChannelCore {
   }
 
  private:
+  static constexpr unsigned kReceiverStands = 1;
+  static constexpr unsigned kSenderStands = 2;
   enum class Agreed : std::uint8_t { nothing, done, closed };
   struct Deal;
   struct Waits;
@@ -164,6 +167,8 @@ class ChannelCore {
   template <ChannelSide As>
   Status try_now(void* value) noexcept;
   template <ChannelSide As>
+  Status try_meet(void* value) noexcept;
+  template <ChannelSide As>
   bool transfer_buffered(void* value, Status& end) noexcept;
   template <ChannelSide As>
   Status wait_for_partner(void* value, Deadline deadline) noexcept;
@@ -183,10 +188,18 @@ class ChannelCore {
   Deal agree() noexcept;
   bool mark_waiting(ChannelSide as) noexcept;
   void unmark() noexcept {
+    if (tail_.limit == 0) return note_standing();
     const auto t = tail_.word.load(relaxed);  // the lock's, if there is a flag
     if ((t & detail::kRingWaits) != 0) unmark_all();
   }
   void unmark_all() noexcept;
+  // At a rendezvous, after a queue may have become empty, or no longer so.
+  void note_standing() noexcept {
+    const auto who = static_cast<std::uint8_t>(
+        (receivers_.empty() ? 0 : kReceiverStands) |
+        (senders_.empty() ? 0 : kSenderStands));
+    standing_.store(who, release);  // [stand]
+  }
   bool is_ready_now(ChannelSide as, const Fiber& self) noexcept;
   void* take_late() noexcept;
 
@@ -199,6 +212,7 @@ class ChannelCore {
   base::SpinLock lock_;
   ChannelSide closed_by_ = ChannelSide::sends;  // as reason_
   const OnFull on_full_;
+  Atomic<std::uint8_t> standing_{0};  // at a rendezvous: who waits, by side
   Atomic<std::uint32_t> sides_{2};  // that somebody holds
   alignas(kCacheLine) End head_;
   Plain<ChannelLate*> late_ = nullptr;  // guarded by lock_; not of a rendezvous

@@ -76,7 +76,8 @@ Published publish_channel(void* waitable, Waiter& waiter) noexcept {
 
 template <ChannelSide As>
 void unpublish_channel(void* waitable, Waiter& waiter) noexcept {
-  channel_at(waitable).unpublish(As, node_of(waiter));
+  auto& node = node_of(waiter);
+  if (!node.gone()) channel_at(waitable).unpublish(As, node);
 }
 
 // ---- Tasks and futures: one word each, which holds the node.
@@ -226,9 +227,16 @@ struct SelectWait {
     for (std::size_t i = 0; i < count; ++i) {
       order[i] = static_cast<std::uint16_t>(i);
     }
-    std::sort(order, order + count, [this](std::uint16_t a, std::uint16_t b) {
+    const auto before = [this](std::uint16_t a, std::uint16_t b) {
       return std::less<>()(waitable(a), waitable(b));
-    });
+    };
+    constexpr std::size_t kFew = 8;
+    if (count > kFew) return std::sort(order, order + count, before);
+    for (std::size_t i = 1; i < count; ++i) {
+      for (auto k = i; k > 0 && before(order[k], order[k - 1]); --k) {
+        std::swap(order[k], order[k - 1]);
+      }
+    }
   }
 
   // Links the nodes of the cases in order until one need not. Answers how many
