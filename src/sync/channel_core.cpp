@@ -70,14 +70,14 @@ void ChannelCore::take(std::uint64_t at, void* to) noexcept {
 // being read is free in a moment.
 bool ChannelCore::reserve(std::uint64_t& at) noexcept {
   if (tail_.limit == 0) return false;
-  for (auto w = tail_.word.load(relaxed);;) {  // the exchange decides
+  for (auto w = tail_.word.load(acquire);;) {  // [ends]
     at = End::position(w);
     if (at - End::position(head_.word.load(relaxed)) == tail_.lap) return false;
     if (stamp(at).load(acquire) != at) {  // [free]
       pause();
-      w = tail_.word.load(relaxed);  // or another has it
-    } else if (tail_.word.compare_exchange_weak(
-                   w, tail_.after(at) | (w & kRingFlags), relaxed, relaxed)) {
+      w = tail_.word.load(acquire);  // [ends]: or another has it
+    } else if (tail_.word.compare_exchange_weak(  // [ends]
+                   w, tail_.after(at) | (w & kRingFlags), release, acquire)) {
       return true;
     }
   }
@@ -85,14 +85,14 @@ bool ChannelCore::reserve(std::uint64_t& at) noexcept {
 
 // The same of a value. False: the buffer is empty.
 bool ChannelCore::claim(std::uint64_t& at) noexcept {
-  for (auto w = head_.word.load(relaxed);;) {  // the exchange decides
+  for (auto w = head_.word.load(acquire);;) {  // [ends]
     at = End::position(w);
     if (End::position(tail_.word.load(relaxed)) == at) return false;
     if (stamp(at).load(acquire) != at + 1) {  // [fill]
       pause();
-      w = head_.word.load(relaxed);  // or another has it
-    } else if (head_.word.compare_exchange_weak(
-                   w, head_.after(at) | (w & kRingFlags), relaxed, relaxed)) {
+      w = head_.word.load(acquire);  // [ends]: or another has it
+    } else if (head_.word.compare_exchange_weak(  // [ends]
+                   w, head_.after(at) | (w & kRingFlags), release, acquire)) {
       return true;
     }
   }
@@ -119,8 +119,9 @@ ChannelCore::agree<ChannelSide::receives>() noexcept {
     if (late_ == nullptr &&
         (deal.partner = senders_.claim_first(deal.owned)) != nullptr) {
       deal.fill = deal.take + tail_.lap;
-      const auto w = tail_.word.load(relaxed);  // the lock's: N1
-      tail_.word.store(tail_.after(deal.fill) | (w & kRingFlags), relaxed);
+      const auto w = tail_.word.load(acquire);  // [ends], and the lock's: N1
+      const auto next = tail_.after(deal.fill) | (w & kRingFlags);
+      tail_.word.store(next, release);  // [ends]
     }
     return deal;
   }
@@ -198,11 +199,13 @@ bool ChannelCore::mark_waiting(ChannelSide as) noexcept {
 // Who waits may be no more: then others need not ask.
 void ChannelCore::unmark_all() noexcept {
   if (!senders_.empty()) return;
-  const auto h = head_.word.load(relaxed);  // the lock's, if there is a flag
-  if ((h & kRingWaits) != 0) head_.word.store(h & ~kRingWaits, relaxed);
+  // The lock's, if there is a flag, and passed on. [ends]
+  const auto h = head_.word.load(acquire);
+  // [ends]
+  if ((h & kRingWaits) != 0) head_.word.store(h & ~kRingWaits, release);
   if (!receivers_.empty()) return;
-  const auto t = tail_.word.load(relaxed);
-  tail_.word.store(t & ~kRingWaits, relaxed);
+  const auto t = tail_.word.load(acquire);     // [ends]
+  tail_.word.store(t & ~kRingWaits, release);  // [ends]
 }
 
 template <ChannelSide As>
@@ -230,7 +233,7 @@ Status ChannelCore::try_meet(void* value) noexcept {
 Status ChannelCore::try_send(void* value) noexcept {
   if (tail_.limit == 0) return try_meet<ChannelSide::sends>(value);
   if (send_at_once(value)) return {};
-  const auto t = tail_.word.load(acquire);  // before head
+  const auto t = tail_.word.load(acquire);  // [ends]
   const auto h = head_.word.load(relaxed);
   if ((t & kRingFlags) == 0 && t - End::position(h) == tail_.lap) {
     return Errc::would_block;
@@ -241,7 +244,7 @@ Status ChannelCore::try_send(void* value) noexcept {
 Status ChannelCore::try_receive(void* to) noexcept {
   if (tail_.limit == 0) return try_meet<ChannelSide::receives>(to);
   if (receive_at_once(to)) return {};
-  const auto h = head_.word.load(acquire);  // before tail
+  const auto h = head_.word.load(acquire);  // [ends]
   const auto t = tail_.word.load(relaxed);
   if ((h & kRingFlags) == 0 && End::position(t) == h &&
       (t & kRingClosed) == 0) {

@@ -26,11 +26,13 @@
 //       moves, then his node goes, then he runs (W4).
 //
 // Edges
-//   [lock]   the lock's: queues, late values, why it closed.
-//   [fill]   see detail/channel_ring.hpp; so is [free].
+//   [fill]   see detail/channel_ring.hpp, as of the next two.
+//   [free]   a slot that has been read.
+//   [ends]   where the other end was.
 //   [stand]  note_standing() -> try_meet(): what the one who waits did before.
 //   [close]  close() -> is_closed(): what the closer did before.
 //   [gone]   let_go() -> the last let_go(): every use of the channel.
+// All else goes by the lock: queues, late values, why it closed.
 #pragma once
 
 #include <cstddef>

@@ -29,10 +29,13 @@
 // Edges
 //   [fill]  fill() -> claim(): the value.
 //   [free]  free() -> reserve(): the slot has been read.
+//   [ends]  who moves an end -> who looks at it and then at the other: how far
+//           that was. Else a buffer seems full, or empty, that never was.
 //
 // Slots after Vyukov's bounded queue, laps after crossbeam's.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -64,6 +67,7 @@ template <template <typename> class AtomicOf>
 struct ChannelEnd {
   using Word = AtomicOf<std::uint64_t>;
   static constexpr auto kRelaxed = std::memory_order_relaxed;
+  static constexpr auto kRelease = std::memory_order_release;
 
   Word word{0};
   std::uint64_t lap = kRingStep;  // immutable, as the rest; a power of two
@@ -92,9 +96,9 @@ struct ChannelEnd {
       const auto turn = stamp(index(w)).load(std::memory_order_acquire);
       const auto lead = static_cast<std::int64_t>(turn - (w + Filled));
       if (lead < 0) return false;
-      // Relaxed: all that goes over goes by the stamps.
+      // Values go by the stamps. [ends]
       if (lead == 0 &&
-          word.compare_exchange_weak(w, after(w), kRelaxed, kRelaxed)) {
+          word.compare_exchange_weak(w, after(w), kRelease, kRelaxed)) {
         at = w;
         return true;
       }
@@ -124,8 +128,8 @@ struct ChannelEnd {
       if (count == 0 && lead < 0) return 0;
       if (count == 0) {
         w = word.load(kRelaxed);  // others were faster
-      } else if (word.compare_exchange_weak(w, end, kRelaxed, kRelaxed)) {
-        at = w;
+      } else if (word.compare_exchange_weak(w, end, kRelease, kRelaxed)) {
+        at = w;  // [ends]
         return count;
       }
     }
