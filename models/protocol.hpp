@@ -27,6 +27,8 @@ Protocol futex();
 Protocol future();
 Protocol sequencer();
 Protocol lines();
+Protocol channel();
+Protocol channel_end();
 Protocol mistakes();
 Protocol mistaken_queues();
 Protocol admission();

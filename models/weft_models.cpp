@@ -9,5 +9,6 @@ int main(int argc, char** argv) {
        join_word(),   control_word(), family(),       frames(),
        idle(),        admission(),    timers(),       wait_list(),
        thread_wait(), mutex(),        futex(),        future(),
-       sequencer(),   lines(),        mistakes(),     mistaken_queues()});
+       sequencer(),   lines(),        channel(),      channel_end(),
+       mistakes(),    mistaken_queues()});
 }
