@@ -180,7 +180,7 @@ class ChannelCore {
   void hand_over(WaitNode& partner, Fiber* owned, void* value) noexcept;
   bool keep_late() noexcept;
   Error end_for(ChannelSide side) const noexcept {
-    return closed_by_ == side ? Error(Errc::closed) : reason_;
+    return closed_by_ == side ? Error(Errc::closed) : Error(reason_);
   }
 
   // Under the lock.
@@ -212,13 +212,13 @@ class ChannelCore {
   WaitQueue receivers_;  // guarded by lock_
   WaitQueue senders_;    // the same
   base::SpinLock lock_;
-  ChannelSide closed_by_ = ChannelSide::sends;  // as reason_
+  Plain<ChannelSide> closed_by_ = ChannelSide::sends;  // as reason_
   const OnFull on_full_;
   Atomic<std::uint8_t> standing_{0};  // at a rendezvous: who waits, by side
   Atomic<std::uint32_t> sides_{2};  // that somebody holds
   alignas(kCacheLine) End head_;
   Plain<ChannelLate*> late_ = nullptr;  // guarded by lock_; not of a rendezvous
-  Error reason_{Errc{}};                // written once, before it is closed
+  Plain<Error> reason_{Error(Errc{})};  // written once, before it is closed
   Atomic<std::uint32_t> sending_{1};    // who hold it
   Atomic<std::uint32_t> receiving_{1};  // the same
   Tally<std::uint64_t> dropped_{0};
