@@ -191,6 +191,47 @@ void never_empty_beside_waiter(Program& p) {
   p.finally([=] { s.expect_settled(); });
 }
 
+void never_empty_many(Program& p) {
+  const Scene s(p, 2, {0});
+  p.thread("moves on", [=] {
+    expect(s.send_many(1, 1) == 1, "there is room");
+    expect(s.receive_many(1, 1) == 1, "there is a value");
+  });
+  p.thread("tries", [=] {
+    expect(s.try_receive(2).has_value(), "there was always one");
+  });
+  p.finally([=] { s.expect_settled(); });
+}
+// The try finds somebody who waits, and asks the lock.
+void never_full_locked(Program& p) {
+  const Scene s(p, 2);
+  p.thread("moves on", [=] {
+    s.threads[0].begin();
+    (void)s.receive(0, passed());
+    (void)s.try_send(1, 10);
+    (void)s.try_receive(0);
+    (void)s.try_send(1, 11);
+  });
+  p.thread("tries", [=] {
+    expect(s.try_send(2, 20).has_value(), "there was always room");
+  });
+  p.finally([=] { s.expect_settled(); });
+}
+void never_empty_locked(Program& p) {
+  const Scene s(p, 2, {0, 1});
+  p.thread("moves on", [=] {
+    s.threads[0].begin();
+    (void)s.send(0, 2, passed());
+    (void)s.try_receive(0);
+    (void)s.try_send(1, 10);
+    (void)s.try_receive(0);
+  });
+  p.thread("tries", [=] {
+    expect(s.try_receive(2).has_value(), "there was always one");
+  });
+  p.finally([=] { s.expect_settled(); });
+}
+
 // ---- Who gives up
 
 template <std::size_t kCapacity>
@@ -329,7 +370,7 @@ void two_meet_one(Program& p) {
 constexpr const char* kRing = "detail/channel_ring.hpp";
 constexpr const char* kCore = "sync/channel_core.cpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
-constexpr const char* kNode = "fiber/wait_node.hpp";
+constexpr const char* kNode = "fiber/fiber.hpp";
 
 }  // namespace
 
@@ -347,6 +388,9 @@ Protocol channel() {
                     {"never full", never_full},
                     {"never empty, a waiter", never_empty_beside_waiter, few},
                     {"never full, a waiter", never_full_beside_waiter, few},
+                    {"never empty, many", never_empty_many},
+                    {"never full, locked", never_full_locked, few},
+                    {"never empty, locked", never_empty_locked, few},
                     {"many", many},
                     {"many beside one", many_beside_one, fewer},
                     {"full", full<1>, few},
