@@ -93,7 +93,7 @@ void ChannelCore::close(ChannelSide by, Error reason) noexcept {
     if ((tail_.word.load(relaxed) & kRingClosed) == 0) {  // the lock's
       closed_by_ = by;
       reason_ = reason;
-      tail_.word.fetch_or(kRingClosed, acq_rel);  // [close] H1
+      tail_.word.fetch_or(kRingClosed, release);  // [close] H1
       (void)receivers_.wake_all(Reason::close, woken);
       if (by == ChannelSide::receives || tail_.limit == 0) {
         (void)senders_.wake_all(Reason::close, woken);
