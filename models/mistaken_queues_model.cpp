@@ -6,6 +6,7 @@
 
 #include "base/futex.hpp"
 #include "base/spin_lock.hpp"
+#include "channel_scene.hpp"
 #include "protocol.hpp"
 #include "queue/ring.hpp"
 
@@ -115,33 +116,127 @@ void reserved_is_busy(Program& p) {
   });
 }
 
+// B-06: has_waiters is a word beside the ring. The sender fills a slot and looks
+// there, the receiver sets it and looks for a value. With release and acquire
+// each may miss the other, though the ring itself is seq_cst.
+template <std::memory_order kStore, std::memory_order kLoad>
+struct FlagBesideRing {
+  FlagBesideRing() { (void)ring.init(2); }
+
+  queue::Ring<Item> ring;
+  Item item;
+  Atomic<int> has_waiters{0};
+  Atomic<std::uint32_t> wake{0};
+
+  void send() {
+    (void)ring.push(&item);
+    if (has_waiters.load(kLoad) == 0) return;
+    wake.store(1, release);
+    base::futex_wake(wake);
+  }
+  bool try_receive() {
+    progress();
+    for (;;) {
+      const auto taken = ring.take();
+      if (!taken.busy) return taken.item != nullptr;
+      pause();
+    }
+  }
+  void receive() {
+    has_waiters.store(1, kStore);
+    if (try_receive()) return;
+    while (wake.load(acquire) == 0) base::futex_wait(wake, 0);
+    expect(try_receive(), "it came");
+  }
+};
+
+template <std::memory_order kStore, std::memory_order kLoad>
+void flag_beside_ring(Program& p) {
+  auto& channel = p.make<FlagBesideRing<kStore, kLoad>>("channel");
+  p.thread("sender", [&] { channel.send(); });
+  p.thread("receiver", [&] { channel.receive(); });
+}
+
+// The flag is a bit of the word that a send must change.
+void flag_in_the_word(Program& p) {
+  const ChannelScene s(p, 1);
+  p.thread("sender", [=] { (void)s.try_send(0, 0); });
+  p.thread("receiver", [=] {
+    s.threads[1].begin();
+    expect(s.receive(1).has_value(), "it came");
+  });
+  p.finally([=] { s.expect_settled(); });
+}
+
+// B-06: how many are inside is the difference of two counts. The looker
+// remembers one of them, and calls empty what never was.
+template <std::memory_order kMove, std::memory_order kLook>
+struct TwoCounts {
+  Atomic<int> sent{1};
+  Atomic<int> received{0};
+
+  void move_on() {
+    sent.fetch_add(1, kMove);
+    received.fetch_add(1, kMove);
+  }
+  bool seems_empty() const {
+    const int out = received.load(kLook);
+    return sent.load(relaxed) == out;
+  }
+};
+
+template <std::memory_order kMove, std::memory_order kLook>
+void two_counts(Program& p) {
+  auto& counts = p.make<TwoCounts<kMove, kLook>>("counts");
+  p.thread("moves on", [&] { counts.move_on(); });
+  p.thread("looks",
+           [&] { expect(!counts.seems_empty(), "there was always one"); });
+}
+
 constexpr const char* kFile = "models/mistaken_queues_model.cpp";
 constexpr const char* kRing = "queue/ring.hpp";
 
 }  // namespace
 
 Protocol mistaken_queues() {
-  return {.name = "mistaken queues",
-          .files = {kFile},
-          .scenarios =
-              {{"B-07 sleep, acq_rel",
-                sleep_beside_work<release, acquire>,
-                {},
-                Verdict::deadlock},
-               {"B-07 sleep, seq_cst", sleep_beside_work<seq_cst, seq_cst>},
-               {"B-11 late hint", clear_the_hint<false>, {}, Verdict::failed},
-               {"B-11 right: locked", clear_the_hint<true>},
-               {"B-34 empty", reserved_is_empty, {}, Verdict::failed},
-               {"B-34 right: busy", reserved_is_busy}},
-          .mutations = {
-              {"push: queue release", kFile, "::push(", "queue.store", release},
-              {"push: idle acquire", kFile, "::push(", "idle.load", acquire},
-              {"work: idle release", kFile, "::work(", "idle.store", release},
-              {"work: queue acquire", kFile, "::work(", "queue.load", acquire},
-              {"hint not set", kFile, "::push(",
-               "if (kUnderLock) nonempty.store", relaxed, Effect::skip},
-              {"reserve not written", kRing, "::reserve(",
-               "compare_exchange_weak", relaxed, Effect::skip}}};
+  return {
+      .name = "mistaken queues",
+      .files = {kFile},
+      .scenarios =
+          {{"B-06 flag, acq_rel",
+            flag_beside_ring<release, acquire>,
+            {},
+            Verdict::deadlock},
+           {"B-06 flag, seq_cst", flag_beside_ring<seq_cst, seq_cst>},
+           {"B-06 right: one word", flag_in_the_word},
+           {"B-06 counts, relaxed",
+            two_counts<relaxed, relaxed>,
+            {},
+            Verdict::failed},
+           {"B-06 counts, acq_rel", two_counts<release, acquire>},
+           {"B-07 sleep, acq_rel",
+            sleep_beside_work<release, acquire>,
+            {},
+            Verdict::deadlock},
+           {"B-07 sleep, seq_cst", sleep_beside_work<seq_cst, seq_cst>},
+           {"B-11 late hint", clear_the_hint<false>, {}, Verdict::failed},
+           {"B-11 right: locked", clear_the_hint<true>},
+           {"B-34 empty", reserved_is_empty, {}, Verdict::failed},
+           {"B-34 right: busy", reserved_is_busy}},
+      .mutations = {
+          {"flag: set release", kFile, "::receive(", "has_waiters.store",
+           release},
+          {"flag: look acquire", kFile, "::send(", "has_waiters.load", acquire},
+          {"counts: moved relaxed", kFile, "::move_on(", "received.fetch_add"},
+          {"counts: look relaxed", kFile, "::seems_empty(", "received.load"},
+          {"push: queue release", kFile, "::push(", "queue.store", release},
+          {"push: idle acquire", kFile, "::push(", "idle.load", acquire},
+          {"work: idle release", kFile, "::work(", "idle.store", release},
+          {"work: queue acquire", kFile, "::work(", "queue.load", acquire},
+          {"hint not set", kFile, "::push(", "if (kUnderLock) nonempty.store",
+           relaxed, Effect::skip},
+          {"reserve not written", kRing, "::reserve(", "compare_exchange_weak",
+           relaxed, Effect::skip}}};
 }
 
 }  // namespace weft::model
