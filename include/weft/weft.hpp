@@ -29,5 +29,6 @@
 #include "weft/channel.hpp"
 #include "weft/select.hpp"
 #include "weft/ordered.hpp"
+#include "weft/broadcast.hpp"
 #include "weft/wait.hpp"
 // clang-format on
