@@ -370,11 +370,10 @@ TEST_P(BroadcastThreadTest, ServesThreadsAndFibersTogether) {
     for (int i = 1; i <= kCount; ++i) ASSERT_TRUE(news.send(i));
   };
   std::thread writer(write);
-  nursery.spawn([&] {
-    write();
-    writer.join();
-    news.close();
-  });
+  auto other = nursery.spawn(write);
+  writer.join();
+  EXPECT_TRUE(other.join());
+  news.close();
   reader.join();
   EXPECT_TRUE(nursery.join());
 }
