@@ -33,6 +33,7 @@
 // Slots after Vyukov's bounded queue, laps after crossbeam's.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
