@@ -218,7 +218,7 @@ class Watch {
     {
       const std::lock_guard hold(guard_);
       if (std::exchange(closed_, true)) return;
-      reason_ = reason;
+      if (reason != Errc{}) reason_ = reason;
     }
     changes_.advance(detail::kNoMore);
   }

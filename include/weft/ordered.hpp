@@ -76,7 +76,7 @@ class OrderedSender {
     return sent;
   }
 
-  // Receivers get what is in line, then `closed` or the reason; the first stays.
+  // Receivers get what is in line, then `closed` or the reason.
   //   Suspends:  never. Callers: any fiber or thread, as of all below.
   void close() noexcept { tasks_.close(); }
   void close(Error reason) noexcept { tasks_.close(reason); }

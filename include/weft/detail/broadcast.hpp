@@ -118,7 +118,7 @@ class BroadcastState {
     {
       const std::lock_guard hold(mutex_);
       if (std::exchange(closed_, true)) return;
-      reason_ = reason;
+      if (reason != Errc{}) reason_ = reason;
     }
     sent_.advance(kNoMore);
     freed_.advance(kNoMore);

@@ -13,7 +13,6 @@
 
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
-#include "unit/sync/searches.hpp"
 #include <weft/broadcast.hpp>
 #include <weft/weft.hpp>
 
@@ -22,9 +21,6 @@ namespace {
 
 using test::as_cancelled;
 using test::await_parked;
-using test::Fault;
-using test::search_all;
-using test::Simulation;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
@@ -376,82 +372,6 @@ TEST_P(BroadcastThreadTest, ServesThreadsAndFibersTogether) {
   news.close();
   reader.join();
   EXPECT_TRUE(nursery.join());
-}
-
-TEST(ExploredBroadcast, LosesNoValueAndNoWake) {
-  const auto body = [](Simulation&) {
-    Broadcast<int> news(1, OnFull::wait);
-    Nursery nursery;
-    for (int i = 0; i < 2; ++i) {
-      nursery.spawn([mine = news.subscribe()]() mutable {
-        int next = 1;
-        while (auto value = mine.receive()) EXPECT_EQ(*value, next++);
-        EXPECT_EQ(next, 3);
-      });
-    }
-    nursery.spawn([&] {
-      EXPECT_TRUE(news.send(1));
-      EXPECT_TRUE(news.send(2));
-      news.close();
-    });
-    EXPECT_TRUE(nursery.join());
-  };
-  search_all({}, 0, body);
-  search_all({Fault::spurious_wake}, 0, body);
-}
-
-TEST(ExploredBroadcast, GoesOnWhenASubscriberGivesUp) {
-  search_all({Fault::cancel_at_checkpoint, Fault::time_passes}, 0,
-             [](Simulation&) {
-               Broadcast<int> news(1, OnFull::wait);
-               auto stays = news.subscribe();
-               int sent = 0;
-               Nursery nursery;
-               nursery.spawn([mine = news.subscribe()]() mutable {
-                 (void)mine.receive(Deadline::after(1ms));
-               });
-               auto sender = nursery.spawn([&] {
-                 for (int i = 0; i < 2; ++i) sent += news.send(i) ? 1 : 0;
-                 news.close();
-               });
-               int got = 0;
-               while (stays.receive()) ++got;
-               if (!sender.wait()) {  // this one was cancelled
-                 while (!sender.done()) {
-                   if (stays.try_receive()) ++got;
-                   this_fiber::yield();
-                 }
-                 while (stays.try_receive()) ++got;
-               }
-               EXPECT_TRUE(nursery.join());
-               while (stays.try_receive()) ++got;
-               EXPECT_EQ(got, sent);
-             });
-}
-
-TEST(ExploredBroadcast, SelectTakesEachValueOnce) {
-  search_all({}, 1, [](Simulation&) {
-    Broadcast<int> news(2);
-    auto mine = news.subscribe();
-    int sum = 0;
-    int ends = 0;
-    Nursery nursery;
-    for (int i = 0; i < 2; ++i) {
-      nursery.spawn([&] {
-        (void)select(on_receive(mine, [&](Result<int> value) {
-          sum += value.value_or(0);
-          ends += value ? 0 : 1;
-        }));
-      });
-    }
-    nursery.spawn([&] {
-      EXPECT_TRUE(news.send(1));
-      news.close();
-    });
-    EXPECT_TRUE(nursery.join());
-    EXPECT_EQ(sum, 1);
-    EXPECT_EQ(ends, 1);
-  });
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "base/rng.hpp"
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
-#include "unit/sync/searches.hpp"
 #include <weft/ordered.hpp>
 #include <weft/weft.hpp>
 
@@ -23,9 +22,6 @@ namespace {
 
 using test::as_cancelled;
 using test::await_parked;
-using test::Fault;
-using test::search_all;
-using test::Simulation;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
@@ -318,55 +314,6 @@ TEST_P(OrderedThreadTest, ServesPlainThreads) {
   EXPECT_EQ(results.receive().error(), Errc::closed);
   sender.join();
   EXPECT_TRUE(nursery.join());
-}
-
-// R-ORD-01 R-ORD-02
-TEST(ExploredOrdered, KeepsTheOrderOverEverySchedule) {
-  const auto body = [](Simulation&) {
-    Nursery nursery;
-    auto [jobs, results] = make_ordered<int>(nursery, 1);
-    nursery.spawn([jobs = std::move(jobs)]() mutable {
-      for (int i = 0; i < 2; ++i) {
-        if (!jobs.spawn([i] { return i; })) return;
-      }
-    });
-    int next = 0;
-    while (auto result = results.receive(Deadline::after(1h))) {
-      EXPECT_EQ(*result, next++);
-    }
-    EXPECT_TRUE(nursery.join());
-    EXPECT_EQ(next, 2);
-  };
-  search_all({}, 1, body);
-}
-
-// R-ORD-04
-TEST(ExploredOrdered, LeavesNoChildBehindWhenItCloses) {
-  search_all({Fault::cancel_at_checkpoint}, 1, [](Simulation&) {
-    int ran = 0;
-    int sent = 0;
-    Nursery nursery;
-    auto [jobs, results] = make_ordered<int>(nursery, 1);
-    Nursery users;
-    users.spawn([&, jobs = std::move(jobs)]() mutable {
-      for (int i = 0; i < 2; ++i) {
-        sent += jobs.spawn([&ran, i] {
-                      ++ran;
-                      return i;
-                    }).has_value()
-                    ? 1
-                    : 0;
-      }
-    });
-    users.spawn([results = std::move(results)]() mutable {
-      (void)results.receive();
-      results.close();
-    });
-    EXPECT_TRUE(users.join());
-    EXPECT_TRUE(nursery.join());
-    EXPECT_EQ(ran, 2);
-    EXPECT_LE(sent, 2);
-  });
 }
 
 }  // namespace

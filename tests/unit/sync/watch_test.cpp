@@ -12,7 +12,6 @@
 
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
-#include "unit/sync/searches.hpp"
 #include <weft/broadcast.hpp>
 #include <weft/weft.hpp>
 
@@ -21,9 +20,6 @@ namespace {
 
 using test::as_cancelled;
 using test::await_parked;
-using test::Fault;
-using test::search_all;
-using test::Simulation;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
@@ -258,46 +254,6 @@ TEST_P(WatchThreadTest, ServesThreadsAndFibersTogether) {
     reader.join();
     EXPECT_TRUE(nursery.join());
   }
-}
-
-TEST(ExploredWatch, LosesNoChangeAndNoWake) {
-  const auto body = [](Simulation&) {
-    Watch<int> watch(0);
-    Nursery nursery;
-    nursery.spawn([&] {
-      watch.update([](int& value) { ++value; });
-      watch.close();
-    });
-    nursery.spawn([&] {
-      std::uint64_t seen = 0;
-      int last = -1;
-      while (auto value = watch.changed(seen)) {
-        EXPECT_GT(*value, last);
-        last = *value;
-      }
-      EXPECT_EQ(last, 1);
-    });
-    EXPECT_TRUE(nursery.join());
-  };
-  search_all({}, 1, body);
-  search_all({Fault::spurious_wake}, 0, body);
-}
-
-TEST(ExploredWatch, IsAsItWasWhenAReaderGivesUp) {
-  search_all({Fault::cancel_at_checkpoint, Fault::time_passes}, 1,
-             [](Simulation&) {
-               Watch<int> watch(0);
-               Nursery nursery;
-               nursery.spawn([&] { watch.set(7); });
-               nursery.spawn([&] {
-                 std::uint64_t seen = 1;
-                 const auto end = watch.changed(seen, Deadline::after(1ms));
-                 EXPECT_EQ(seen, end ? 2u : 1u);
-                 EXPECT_EQ(end.value_or(7), 7);
-               });
-               EXPECT_TRUE(nursery.join());
-               EXPECT_EQ(watch.get(), 7);
-             });
 }
 
 }  // namespace
