@@ -81,6 +81,7 @@ int main(int count, char** arguments) {
     tour::two_runtimes();
     tour::threads();
     tour::locks();
+    tour::channels();
     tour::statistics();
   });
   tour::exploration();

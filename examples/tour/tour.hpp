@@ -29,6 +29,7 @@ void guards();
 void two_runtimes();
 void threads();
 void locks();
+void channels();
 void statistics();
 void exploration();  // not a fiber
 

@@ -140,9 +140,8 @@ struct SelectList {
 
   // The index of the case that happened, as written.
   Result<std::size_t> wait(bool fair) {
-    const auto end =
-        select_cases(waits.data(), order.data(), count, fair,
-                     otherwise != Count, deadline);
+    const auto end = select_cases(waits.data(), order.data(), count, fair,
+                                  otherwise != Count, deadline);
     if (end) return written[*end];
     if (otherwise != Count && end.error() == Errc::would_block) {
       return otherwise;
@@ -158,13 +157,16 @@ template <typename... Cases>
 Result<std::size_t> select_among(bool fair, Cases&... cases) {
   static_assert((kIsOtherwise<Cases> + ... + 0) <= 1,
                 "weft: more than one otherwise() in a select");
-  SelectList<sizeof...(Cases)> list;
-  (list.add(cases), ...);
-  const auto which = list.wait(fair);
-  if (!which) return which;
-  std::size_t at = 0;
-  (void)((at++ == *which && (cases.happen(), true)) || ...);
-  return which;
+  for (;;) {
+    SelectList<sizeof...(Cases)> list;
+    (list.add(cases), ...);
+    const auto which = list.wait(fair);
+    if (!which) return which;
+    std::size_t at = 0;
+    bool over = false;
+    (void)((at++ == *which && (over = happens(cases), true)) || ...);
+    if (over) return which;
+  }
 }
 
 }  // namespace detail
@@ -232,20 +234,22 @@ class Selector {
     alignas(std::max_align_t) std::byte bytes[kSize];
     detail::SelectCase* base = nullptr;
     void (*prepare)(void*) noexcept = nullptr;
-    void (*happen)(void*) = nullptr;
+    bool (*happen)(void*) = nullptr;
     void (*destroy)(void*) noexcept = nullptr;
 
     Cell() noexcept {}  // NOLINT: bytes are filled by hold()
     ~Cell() { drop(); }
     template <typename Case>
     void hold(Case&& one) {
-      static_assert(sizeof(Case) <= kSize &&
-                        alignof(Case) <= alignof(std::max_align_t),
-                    "weft: a case this large does not fit into a Selector: let "
-                    "its handler capture by reference");
+      static_assert(
+          sizeof(Case) <= kSize && alignof(Case) <= alignof(std::max_align_t),
+          "weft: a case this large does not fit into a Selector: let "
+          "its handler capture by reference");
       base = ::new (static_cast<void*>(bytes)) Case(std::move(one));
       prepare = [](void* it) noexcept { static_cast<Case*>(it)->prepare(); };
-      happen = [](void* it) { static_cast<Case*>(it)->happen(); };
+      happen = [](void* it) {
+        return detail::happens(*static_cast<Case*>(it));
+      };
       destroy = [](void* it) noexcept {
         std::destroy_at(static_cast<Case*>(it));
       };
@@ -256,19 +260,20 @@ class Selector {
   };
 
   Result<std::size_t> run(bool at_once, Deadline deadline) {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < max_; ++i) {
-      if (cells_[i].base == nullptr) continue;
-      cells_[i].prepare(cells_[i].bytes);
-      waits_[count] = cells_[i].base;
-      written_[count++] = i;
+    for (;;) {
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < max_; ++i) {
+        if (cells_[i].base == nullptr) continue;
+        cells_[i].prepare(cells_[i].bytes);
+        waits_[count] = cells_[i].base;
+        written_[count++] = i;
+      }
+      const auto end = detail::select_cases(waits_.get(), order_.get(), count,
+                                            /*fair=*/true, at_once, deadline);
+      if (!end) return end.error();
+      const auto index = written_[*end];
+      if (cells_[index].happen(cells_[index].bytes)) return index;
     }
-    const auto end = detail::select_cases(waits_.get(), order_.get(), count,
-                                          /*fair=*/true, at_once, deadline);
-    if (!end) return end.error();
-    const auto index = written_[*end];
-    cells_[index].happen(cells_[index].bytes);
-    return index;
   }
 
   std::unique_ptr<Cell[]> cells_;

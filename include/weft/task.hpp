@@ -15,6 +15,7 @@
 
 namespace weft {
 
+class AnyTask;
 class Nursery;
 
 namespace detail {
@@ -33,6 +34,8 @@ struct Ended {
 Ended await_end(Frame* frame, Deadline deadline, bool is_void) noexcept;
 Ended try_end(Frame* frame, bool is_void) noexcept;  // would_block
 void release_emptied(Frame* frame) noexcept;         // the value was taken
+// Waits for the end, cancelled or not; then try_join() has it.
+void await_shielded(AnyTask& task) noexcept;
 
 // What join() does with an exception: files built without exceptions get
 // panicked, and functions of their own (see result.hpp).
@@ -94,6 +97,7 @@ class AnyTask {  // what all Task<T> can do
  protected:
   friend class Nursery;
   friend struct detail::SelectAccess;
+  friend void detail::await_shielded(AnyTask& task) noexcept;
   explicit AnyTask(detail::Frame* frame) noexcept : frame_(frame) {}
   explicit AnyTask(Error refused) noexcept : refused_(refused) {}
 

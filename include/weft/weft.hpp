@@ -28,5 +28,7 @@
 #include "weft/futex.hpp"
 #include "weft/channel.hpp"
 #include "weft/select.hpp"
+#include "weft/ordered.hpp"
+#include "weft/broadcast.hpp"
 #include "weft/wait.hpp"
 // clang-format on

@@ -112,6 +112,11 @@ Ended try_end(Frame* frame, bool is_void) noexcept {
   return take_end(fiber, is_void);
 }
 
+void await_shielded(AnyTask& task) noexcept {
+  if (task.frame_ == nullptr) return;
+  waiting::for_end_shielded(fiber_of(task.frame_));
+}
+
 void release_emptied(Frame* frame) noexcept {
   Fiber& fiber = fiber_of(frame);
   fiber.outcome = Outcome::none;

@@ -14,11 +14,11 @@ using fiber::JoinWord;
 
 namespace {
 
-[[gnu::noinline]] Status park_for_end(Fiber& child,
-                                      Deadline deadline) noexcept {
+[[gnu::noinline]] Status park_for_end(Fiber& child, Deadline deadline,
+                                      bool shield = false) noexcept {
   Wait wait;
   if (&child == &wait.self()) return Errc::invalid;
-  if (wait.begin(false) == Begun::cancelled) {
+  if (wait.begin(shield) == Begun::cancelled) {
     return refuse_cancelled(wait.self());
   }
   WaitNode node;
@@ -66,6 +66,13 @@ Status for_end(Fiber& child, Deadline deadline) noexcept {
     if (sched::this_worker().run_in_place(self, child)) return {};
   }
   return park_for_end(child, deadline);
+}
+
+void for_end_shielded(Fiber& child) noexcept {
+  sched::check_may_park(sched::carrier());
+  sched::interleave(sched::Op::join, &child);
+  if (child.join.is_done()) return;
+  (void)park_for_end(child, Deadline::never(), /*shield=*/true);
 }
 
 Status for_family(Family& family, Deadline deadline) noexcept {

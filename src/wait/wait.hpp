@@ -100,6 +100,8 @@ Status refuse_cancelled(const Fiber& self) noexcept;
 // handle. May run it in place. Errors: invalid (oneself, or somebody waits
 // already), cancelled, timed_out, exhausted (memory).
 Status for_end(Fiber& child, Deadline deadline) noexcept;
+// The same, for one who is not the child and waits though he is cancelled.
+void for_end_shielded(Fiber& child) noexcept;
 
 // Owner only. Waits until the family has no members. Errors: timed_out,
 // exhausted (memory).

@@ -41,6 +41,18 @@ void call(H& handler, Make&& result) {
   }
 }
 
+// Lets a case happen. False: another was faster, and it must be waited for
+// again; only cases whose happen() is bool say so.
+template <typename Case>
+bool happens(Case& one) {
+  if constexpr (std::is_void_v<decltype(one.happen())>) {
+    one.happen();
+    return true;
+  } else {
+    return one.happen();
+  }
+}
+
 template <typename T, typename H>
 class ReceiveCase : public SelectCase {
  public:
@@ -145,31 +157,41 @@ class SetCase : public SelectCase {
   H handler_;
 };
 
-template <typename H>
-class ReachedCase : public SelectCase {
+// Waits for a token of a sequencer.
+class TokenCase : public SelectCase {
  public:
-  // token 0: the next odd value, which sets an Event.
-  ReachedCase(Sequencer& sequencer, std::uint64_t token, H handler) noexcept
-      : SelectCase(kIsReached, &sequencer, Errc{}),
-        token_(token),
-        handler_(std::move(handler)) {}
-  ReachedCase(ReachedCase&& other) noexcept
-      : SelectCase(std::move(other)),
-        token_(other.token_),
-        handler_(std::move(other.handler_)) {}
+  TokenCase(Sequencer* sequencer, Error refused) noexcept
+      : SelectCase(kIsReached, sequencer, refused) {}
+  TokenCase(TokenCase&& other) noexcept : SelectCase(std::move(other)) {}
 
-  void prepare() noexcept {
-    io_ = {token_, &done_};
+ protected:
+  // token 0: the next odd value, which sets an Event.
+  void use_token(std::uint64_t token) noexcept {
+    io_ = {token, &done_};
     use(&io_);
   }
+
+ private:
+  SequencerIo io_;
+  Sequencer::Future done_;
+};
+
+template <typename H>
+class ReachedCase : public TokenCase {
+ public:
+  ReachedCase(Sequencer& sequencer, std::uint64_t token, H handler) noexcept
+      : TokenCase(&sequencer, Errc{}),
+        token_(token),
+        handler_(std::move(handler)) {}
+  ReachedCase(ReachedCase&& other) noexcept = default;
+
+  void prepare() noexcept { use_token(token_); }
   void happen() {
     call(handler_, [] { return Status(); });
   }
 
  private:
   std::uint64_t token_;
-  SequencerIo io_;
-  Sequencer::Future done_;
   H handler_;
 };
 
@@ -196,13 +218,17 @@ template <typename H>
 struct DeadlineCase {
   Deadline when;
   H handler;
-  void happen() { call(handler, [] { return Status(Errc::timed_out); }); }
+  void happen() {
+    call(handler, [] { return Status(Errc::timed_out); });
+  }
 };
 
 template <typename H>
 struct OtherwiseCase {
   H handler;
-  void happen() { call(handler, [] { return Status(Errc::would_block); }); }
+  void happen() {
+    call(handler, [] { return Status(Errc::would_block); });
+  }
 };
 
 }  // namespace detail
