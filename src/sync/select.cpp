@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/check.hpp"
+#include "sched/worker.hpp"
 #include "sync/channel_core.hpp"
 #include "sync/core_in.hpp"
 #include "sync/future_access.hpp"
@@ -275,9 +276,12 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
   constexpr std::size_t kMost = 60'000;  // a claim has 16 bits for them
   if (count > kMost) return Errc::invalid;
   SelectWait all{cases, order, count, fair};
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, sched::Op::select,
+  sched::check_may_park(sched::carrier());
+  // One that never has to wait must not keep its worker to itself.
+  if (auto* const worker = sched::carrier().worker; worker && !at_once) {
+    worker->count_as_dispatch();
+  }
+  sched::interleave(sched::carrier(), sched::Op::select,
                     count != 0 ? all.waitable(0) : nullptr);
   if (auto& self = *sched::carrier().current; self.word.cancelled()) {
     return waiting::refuse_cancelled(self).error();
