@@ -248,37 +248,6 @@ TEST_P(ChannelWaitTest, LetsOthersRunWhileItWaits) {
   });
 }
 
-// One that never has to wait keeps its worker to itself for a while only.
-TEST_P(ChannelWaitTest, LetsOthersRunWhileItNeedNotWait) {
-  at({1, 128}, [](std::size_t capacity) {
-    std::vector<int> values(1);
-    const auto until_others_ran = [&](auto exchange) {
-      auto channel = make<int>(capacity);
-      std::atomic<int> others{0};
-      Nursery nursery;
-      for (int i = 0; i < 2; ++i) nursery.spawn([&] { ++others; });
-      while (others < 2) exchange(channel);
-      EXPECT_TRUE(nursery.join());
-    };
-    until_others_ran([](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.send(1));
-      EXPECT_TRUE(channel.receiver.receive());
-    });
-    until_others_ran([&](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.send_many(values));
-      EXPECT_TRUE(channel.receiver.receive_many(values.begin(), 1));
-    });
-    until_others_ran([&](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.try_send(1));
-      EXPECT_TRUE(channel.receiver.receive_many(values.begin(), 1));
-    });
-    until_others_ran([](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.try_send(1));
-      EXPECT_TRUE(select(on_receive(channel.receiver, [](Result<int>) {})));
-    });
-  });
-}
-
 // R-CHAN-02
 TEST_P(ChannelWaitTest, ParksNobodyWhoNeedNotWait) {
   at_each_buffer([this](std::size_t capacity) {
@@ -366,6 +335,40 @@ TEST_F(ChannelLifeTest, NeedsNoRuntimeAndOutlivesOne) {
   ASSERT_TRUE(another.run([&] { EXPECT_TRUE(channel.sender.send(3)); }));
   EXPECT_EQ(channel.receiver.receive().value(), 2);
   EXPECT_EQ(channel.receiver.receive().value(), 3);
+}
+
+// One that never has to wait keeps its worker to itself for a while only.
+TEST_F(ChannelLifeTest, LetsOthersRunWhileItNeedNotWait) {
+  Runtime runtime = start(1);
+  for (const bool lock_free : {false, true}) {
+    int values[1] = {};
+    const auto until_others_ran = [&](auto exchange) {
+      ASSERT_TRUE(runtime.run([&] {
+        auto channel = make_channel<int>(2, {.lock_free = lock_free});
+        int others = 0;
+        Nursery nursery;
+        for (int i = 0; i < 2; ++i) nursery.spawn([&] { ++others; });
+        while (others < 2) exchange(channel);
+        EXPECT_TRUE(nursery.join());
+      }));
+    };
+    until_others_ran([](Channel<int>& channel) {
+      EXPECT_TRUE(channel.sender.send(1));
+      EXPECT_TRUE(channel.receiver.receive());
+    });
+    until_others_ran([&](Channel<int>& channel) {
+      EXPECT_TRUE(channel.sender.send_many(values));
+      EXPECT_TRUE(channel.receiver.try_receive());
+    });
+    until_others_ran([&](Channel<int>& channel) {
+      EXPECT_TRUE(channel.sender.try_send(1));
+      EXPECT_TRUE(channel.receiver.receive_many(values, 1));
+    });
+    until_others_ran([](Channel<int>& channel) {
+      EXPECT_TRUE(channel.sender.try_send(1));
+      EXPECT_TRUE(select(on_receive(channel.receiver, [](Result<int>) {})));
+    });
+  }
 }
 
 // Fibers of two runtimes meet.
