@@ -241,12 +241,19 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
                                    Deadline deadline = Deadline::never()) {
     if (channel_ == nullptr) return refused();
     if (max == 0) return std::size_t{0};
-    std::size_t got = take_now(out, max);
-    if (got != 0) return got;
-    auto first = receive(deadline);
-    if (!first) return first.error();
-    *out++ = *std::move(first);
-    return 1 + take_now(out, max - 1);
+    std::size_t got = take_at_once(out, max);
+    if (got == 0) {
+      auto first = receive(deadline);
+      if (!first) return first.error();
+      *out++ = *std::move(first);
+      got = 1 + take_at_once(out, max - 1);
+    }
+    for (; got < max; ++got) {
+      Result<T> one = try_receive();
+      if (!one) break;
+      *out++ = *std::move(one);
+    }
+    return got;
   }
 
   // for (Job& job : receiver): until receive() fails, for whatever reason;
@@ -271,7 +278,7 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
 
   // Several by one exchange, by way of this stack: writing to `out` may throw.
   template <typename Out>
-  std::size_t take_now(Out& out, std::size_t max) {
+  std::size_t take_at_once(Out& out, std::size_t max) {
     constexpr std::size_t kAtOnce = 16;
     std::optional<T> few[kAtOnce];
     std::size_t got = 0;
@@ -285,12 +292,6 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
       if (now == 0) break;
       for (std::size_t i = 0; i < now; ++i) *out++ = *std::move(few[i]);
       got += now;
-    }
-    while (got < max) {
-      Result<T> one = try_receive();
-      if (!one) break;
-      *out++ = *std::move(one);
-      ++got;
     }
     return got;
   }

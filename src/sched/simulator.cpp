@@ -17,7 +17,8 @@ namespace {
 
 bool is_cancel_point(Op op) noexcept {
   return op == Op::checkpoint || op == Op::sleep || op == Op::wait ||
-         op == Op::park || op == Op::join;
+         op == Op::park || op == Op::join || op == Op::send ||
+         op == Op::receive || op == Op::select;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/check.hpp"
+#include "sched/worker.hpp"
 #include "sync/channel_core.hpp"
 #include "sync/core_in.hpp"
 #include "sync/future_access.hpp"
@@ -266,9 +267,22 @@ struct SelectWait {
     cases[i]->refused_ = Errc::closed;
   }
 
+  // As a simulation asks about it, while the nodes are linked: at both ends of
+  // one channel they must not meet.
   static bool is_over(void* it) noexcept {
     const auto& self = *static_cast<const SelectWait*>(it);
-    return self.first_ready() != self.count;
+    for (std::size_t i = 0; i < self.count; ++i) {
+      if (self.is_ready(i)) return true;
+    }
+    return false;
+  }
+  bool is_ready(std::size_t i) const noexcept {
+    auto& one = *cases[i];
+    const bool receives = one.ops_ == &kReceives;
+    if (!receives && one.ops_ != &kSends) return try_case(i);
+    return channel_at(one.waitable_)
+        .is_ready(receives ? ChannelSide::receives : ChannelSide::sends,
+                  *node_of(one.waiter_).fiber);
   }
 };
 
@@ -283,10 +297,13 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
   constexpr std::size_t kMost = 60'000;  // a claim has 16 bits for them
   if (count > kMost) return Errc::invalid;
   SelectWait all{cases, order, count, fair};
-  auto& here = sched::carrier();
-  sched::check_may_park(here);
-  sched::interleave(here, sched::Op::select,
-                    count != 0 ? all.waitable(0) : nullptr);
+  sched::check_may_park(sched::carrier());
+  // One that never has to wait must not keep its worker to itself.
+  if (auto* const worker = sched::carrier().worker; worker && !at_once) {
+    worker->count_as_dispatch();
+  }
+  const void* const first = count != 0 ? all.waitable(0) : nullptr;
+  sched::interleave(sched::carrier(), sched::Op::select, first);
   if (auto& self = *sched::carrier().current; self.word.cancelled()) {
     return waiting::refuse_cancelled(self).error();
   }
@@ -302,8 +319,7 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
     auto how = Published::linked;
     const auto linked = all.publish(wait, how);
     if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
-      simulator->note(sched::Op::select, all.waitable(0),
-                      {&SelectWait::is_over, &all});
+      simulator->note(sched::Op::select, first, {&SelectWait::is_over, &all});
     }
     const bool parks = how == Published::linked;
     const auto who = parks ? wait.park(deadline) : wait.withdraw();

@@ -37,5 +37,6 @@ std::vector<Bug> lifetime_bugs();
 std::vector<Bug> lock_free_bugs();
 std::vector<Bug> deadline_bugs();
 std::vector<Bug> library_bugs();
+std::vector<Bug> channel_bugs();
 
 }  // namespace weft::corpus

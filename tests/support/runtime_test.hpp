@@ -37,14 +37,13 @@ class RuntimeTest : public ::testing::Test {
   Disturbed disturbed_;
 };
 
-// The same over several numbers of workers. If WEFT_TEST_EXPLORE is a seed they
-// are simulated, by the next one each time (--gtest_repeat): fibers take turns
-// in another order, and stop at other places. Each run prints its own.
-class WorkersTest : public RuntimeTest,
-                    public ::testing::WithParamInterface<unsigned> {
+// The same with one runtime. If WEFT_TEST_EXPLORE is a seed its workers are
+// simulated, by the next one each time (--gtest_repeat): fibers take turns in
+// another order, and stop at other places. Each run prints its own.
+class OneRuntimeTest : public RuntimeTest {
  protected:
-  void SetUp() override {
-    Config config{.workers = GetParam()};
+  void start_on(unsigned workers) {
+    Config config{.workers = workers};
     if (explored()) {
       static std::uint64_t next = std::strtoull(first_seed(), nullptr, 0);
       config.deterministic_seed = next++;
@@ -72,6 +71,13 @@ class WorkersTest : public RuntimeTest,
 
  private:
   std::optional<Runtime> runtime_;
+};
+
+// The same over several numbers of workers.
+class WorkersTest : public OneRuntimeTest,
+                    public ::testing::WithParamInterface<unsigned> {
+ protected:
+  void SetUp() override { start_on(GetParam()); }
 };
 
 }  // namespace weft::test

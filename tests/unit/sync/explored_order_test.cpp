@@ -63,6 +63,32 @@ TEST(ExploredOrder, OfAOnce) {
   });
 }
 
+// One value, and no other will come.
+class Stocked {
+ public:
+  Stocked() { EXPECT_TRUE(channel_.sender.send(1)); }
+  bool receive() {
+    return bool(channel_.receiver.receive(Deadline::after(-1s)));
+  }
+  bool receive_by_select() {
+    bool got = false;
+    EXPECT_TRUE(select(
+        on_receive(channel_.receiver, [&](Result<int> end) { got = !!end; }),
+        otherwise([] {})));
+    return got;
+  }
+
+ private:
+  Channel<int> channel_ = make_channel<int>(1);
+};
+
+TEST(ExploredOrder, OfAChannel) {
+  expect_all_orders<Stocked>(
+      [](Stocked& stocked) { return stocked.receive(); });
+  expect_all_orders<Stocked>(
+      [](Stocked& stocked) { return stocked.receive_by_select(); });
+}
+
 // What is there once, under a lock that is free again.
 template <typename Lock>
 class Kept {

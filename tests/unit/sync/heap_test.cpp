@@ -45,6 +45,17 @@ std::atomic<bool> refuse_arrays{false};
                                        const std::nothrow_t&) noexcept {
   return refuse_arrays ? nullptr : std::malloc(size != 0 ? size : 1);
 }
+// What a channel is made of.
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t align,
+                                     const std::nothrow_t&) noexcept {
+  ++allocations;
+  const auto unit = static_cast<std::size_t>(align);
+  return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+}
+[[gnu::noinline]] void operator delete(void* memory,
+                                       std::align_val_t) noexcept {
+  std::free(memory);
+}
 [[gnu::noinline]] void* operator new[](std::size_t size) {
   return ::operator new(size);
 }
@@ -140,6 +151,58 @@ TEST_F(SyncHeapTest, LocksAllocateNothing) {
   }));
 }
 
+TEST_F(SyncHeapTest, ChannelsAreAllocatedOnce) {
+  Runtime runtime = start(2);
+  ASSERT_TRUE(runtime.run([] {
+    for (const std::size_t capacity : {0u, 1u, 128u}) {
+      std::size_t before = allocations;
+      auto channel = make_channel<int>(capacity, {.name = "numbers"});
+      EXPECT_EQ(allocations - before, 1u);
+      before = allocations;
+      auto sender = channel.sender;
+      int values[8] = {};
+      for (int i = 0; i < 1'000; ++i) {
+        if (!sender.try_send(i)) break;
+        EXPECT_TRUE(channel.receiver.receive());
+      }
+      if (capacity == 128) {
+        EXPECT_EQ(sender.send_many(values).value(), 8u);
+        EXPECT_EQ(channel.receiver.receive_many(values, 8).value(), 8u);
+      }
+      EXPECT_EQ(allocations - before, 0u);
+      expect_nothing_allocated([&] { return channel.receiver.receive(); },
+                               [&] { EXPECT_TRUE(sender.send(1)); });
+      while (sender.try_send(1)) {
+      }
+      expect_nothing_allocated(
+          [&] { return sender.send(2); },
+          [&] { EXPECT_TRUE(channel.receiver.receive()); });
+    }
+  }));
+}
+
+TEST_F(SyncHeapTest, SelectAllocatesNothing) {
+  Runtime runtime = start(2);
+  ASSERT_TRUE(runtime.run([] {
+    auto one = make_channel<int>(0);
+    auto other = make_channel<int>(1);
+    Event event;
+    Future<int> future;
+    Selector selector(2);
+    EXPECT_TRUE(selector.add(on_receive(one.receiver, [](Result<int>) {})));
+    EXPECT_TRUE(selector.add(on_event(event, [] {})));
+    expect_nothing_allocated(
+        [&] {
+          return select(on_receive(one.receiver, [](Result<int>) {}),
+                        on_receive(other.receiver, [](Result<int>) {}),
+                        on_event(event, [] {}), on_set(future, [] {}));
+        },
+        [&] { EXPECT_TRUE(other.sender.send(1)); });
+    expect_nothing_allocated([&] { return selector.wait(); },
+                             [&] { EXPECT_TRUE(one.sender.send(1)); });
+  }));
+}
+
 // Without memory for its timer a wait says so, and nothing has happened.
 TEST_F(SyncHeapTest, NoMemoryForATimerIsAnError) {
   Runtime runtime = start(1);
@@ -158,6 +221,7 @@ TEST_F(SyncHeapTest, NoMemoryForATimerIsAnError) {
     FairMutex held_fair;
     SharedMutex held_shared;
     KeyedMutex<int> locks;
+    auto channel = make_channel<int>(0);
     std::scoped_lock all(held, held_fair, held_shared);
     const auto key = locks.acquire(1);
     Nursery nursery;
@@ -174,6 +238,12 @@ TEST_F(SyncHeapTest, NoMemoryForATimerIsAnError) {
       EXPECT_EQ(sequencer.wait(1, later).error(), Errc::exhausted);
       EXPECT_EQ(changed.wait(hold, later).error(), Errc::exhausted);
       EXPECT_TRUE(hold.owns_lock());
+      EXPECT_EQ(channel.sender.send(1, later).error(), Errc::exhausted);
+      EXPECT_EQ(channel.receiver.receive(later).error(), Errc::exhausted);
+      EXPECT_EQ(select(on_receive(channel.receiver, [](Result<int>) {}),
+                       on_deadline(later, [] {}))
+                    .error(),
+                Errc::exhausted);
       EXPECT_EQ(held.acquire(later).error(), Errc::exhausted);
       EXPECT_EQ(held_fair.acquire(later).error(), Errc::exhausted);
       EXPECT_EQ(held_shared.acquire(later).error(), Errc::exhausted);
@@ -184,6 +254,8 @@ TEST_F(SyncHeapTest, NoMemoryForATimerIsAnError) {
     EXPECT_TRUE(nursery.join());
     EXPECT_EQ(locks.keys_in_use(), 1u);
     EXPECT_FALSE(answer.is_set());
+    EXPECT_EQ(channel.sender.try_send(1).error(), Errc::would_block);
+    EXPECT_EQ(channel.receiver.try_receive().error(), Errc::would_block);
     EXPECT_FALSE(semaphore.try_acquire());
     group.done();
     Nursery again;
