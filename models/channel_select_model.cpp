@@ -1,5 +1,5 @@
-// channel_select_model.cpp: selects on two channels, with the real code of every
-// wait below it.
+// channel_select_model.cpp: selects on two channels, with the real code of
+// every wait below it.
 //
 // One of the cases happens, and nothing is left at the other channel.
 #include "channel_scene.hpp"
