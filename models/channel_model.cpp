@@ -26,16 +26,6 @@ void hand_over(Program& p) {
   p.finally([=] { s.expect_settled(); });
 }
 
-void tries(Program& p) {
-  const Scene s(p, 1);
-  p.thread("sender", [=] {
-    expect(s.try_send(0, 0).has_value(), "there is room");
-    (void)s.try_send(0, 1);
-  });
-  p.thread("receiver", [=] { (void)s.try_receive(1); });
-  p.finally([=] { s.expect_settled(); });
-}
-
 // More values than slots: who waits is served, and the slots are used again.
 template <std::size_t kCapacity, int kValues>
 void laps(Program& p) {
@@ -115,121 +105,6 @@ void waits_beside_try(Program& p) {
     expect(s.got[1][0] == 0, "the oldest");
     s.expect_settled();
   });
-}
-
-// There was always a value, and always room for one: a try must not miss it
-// because of what it remembers.
-void never_empty(Program& p) {
-  const Scene s(p, 2, {0});
-  p.thread("moves on", [=] {
-    expect(s.try_send(0, 1).has_value(), "there is room");
-    expect(s.try_receive(1).has_value(), "there is a value");
-  });
-  p.thread("tries", [=] {
-    expect(s.try_receive(2).has_value(), "there was always one");
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-void never_full(Program& p) {
-  const Scene s(p, 2, {0});
-  p.thread("moves on", [=] {
-    expect(s.try_receive(1).has_value(), "there is a value");
-    expect(s.try_send(0, 1).has_value(), "there is room");
-  });
-  p.thread("tries", [=] {
-    expect(s.try_send(2, 20).has_value(), "there was always room");
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-
-// Several by one exchange, as the header does it.
-void many(Program& p) {
-  const Scene s(p, 2);
-  p.thread("sender", [=] {
-    (void)s.send_many(0, 2);
-    (void)s.send_many(0, 1);
-  });
-  p.thread("receiver", [=] {
-    (void)s.receive_many(1, 2);
-    (void)s.try_receive(1);
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-void many_beside_one(Program& p) {
-  const Scene s(p, 2, {0});
-  p.thread("sender", [=] { (void)s.send_many(2, 2); });
-  p.thread("one", [=] { (void)s.try_send(1, 10); });
-  p.thread("receiver", [=] { (void)s.receive_many(1, 2); });
-  p.finally([=] { s.expect_settled(); });
-}
-
-// Somebody waited in between: what the ends know of each other stays.
-void never_full_beside_waiter(Program& p) {
-  const Scene s(p, 2, {0});
-  p.thread("moves on", [=] {
-    s.threads[0].begin();
-    expect(s.try_receive(0).has_value(), "there is a value");
-    (void)s.receive(0, passed());
-    expect(s.try_send(0, 1).has_value(), "there is room");
-  });
-  p.thread("tries", [=] {
-    expect(s.try_send(2, 20).has_value(), "there was always room");
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-void never_empty_beside_waiter(Program& p) {
-  const Scene s(p, 2, {0});
-  p.thread("moves on", [=] {
-    s.threads[0].begin();
-    expect(s.try_send(0, 1).has_value(), "there is room");
-    (void)s.send(0, 2, passed());
-    expect(s.try_receive(0).has_value(), "there is a value");
-  });
-  p.thread("tries", [=] {
-    expect(s.try_receive(2).has_value(), "there was always one");
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-
-void never_empty_many(Program& p) {
-  const Scene s(p, 2, {0});
-  p.thread("moves on", [=] {
-    expect(s.send_many(1, 1) == 1, "there is room");
-    expect(s.receive_many(1, 1) == 1, "there is a value");
-  });
-  p.thread("tries", [=] {
-    expect(s.try_receive(2).has_value(), "there was always one");
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-// The try finds somebody who waits, and asks the lock.
-void never_full_locked(Program& p) {
-  const Scene s(p, 2);
-  p.thread("moves on", [=] {
-    s.threads[0].begin();
-    (void)s.receive(0, passed());
-    (void)s.try_send(1, 10);
-    (void)s.try_receive(0);
-    (void)s.try_send(1, 11);
-  });
-  p.thread("tries", [=] {
-    expect(s.try_send(2, 20).has_value(), "there was always room");
-  });
-  p.finally([=] { s.expect_settled(); });
-}
-void never_empty_locked(Program& p) {
-  const Scene s(p, 2, {0, 1});
-  p.thread("moves on", [=] {
-    s.threads[0].begin();
-    (void)s.send(0, 2, passed());
-    (void)s.try_receive(0);
-    (void)s.try_send(1, 10);
-    (void)s.try_receive(0);
-  });
-  p.thread("tries", [=] {
-    expect(s.try_receive(2).has_value(), "there was always one");
-  });
-  p.finally([=] { s.expect_settled(); });
 }
 
 // ---- Who gives up
@@ -369,6 +244,7 @@ void two_meet_one(Program& p) {
 
 constexpr const char* kRing = "detail/channel_ring.hpp";
 constexpr const char* kCore = "sync/channel_core.cpp";
+constexpr const char* kHead = "sync/channel_core.hpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
 constexpr const char* kNode = "fiber/fiber.hpp";
 
@@ -379,43 +255,34 @@ Protocol channel() {
   const Options few{.preemptions = 2, .spurious_failures = 0};
   const Options fewer{
       .preemptions = 1, .spurious_failures = 0, .stale_reads = 1};
-  return {
+  std::vector<Scenario> waits = {
+      {"hand over", hand_over},
+      {"full", full<1>, few},
+      {"full, two slots", full<2>, few},
+      {"laps", laps<1, 3>, fewer},
+      {"laps of two slots", laps<2, 3>, fewer},
+      {"receiver, deadline", receiver_hasty<1>},
+      {"receiver, cancel", receiver_cancelled<1>},
+      {"sender, deadline", sender_hasty<1>},
+      {"sender, cancel", sender_cancelled<1>},
+      {"drops the oldest", drops_oldest},
+      {"two senders", two_senders<1>, fewer},
+      {"two senders, two slots", two_senders<2>, fewer},
+      {"two receivers", two_receivers<1>, fewer},
+      {"two receivers, two slots", two_receivers<2>, fewer},
+      {"waits beside a try", waits_beside_try, fewer},
+      {"first gives up", first_gives_up, fewer, Verdict::holds, true},
+      {"rendezvous", rendezvous},
+      {"rendezvous, receiver, deadline", receiver_hasty<0>},
+      {"rendezvous, receiver, cancel", receiver_cancelled<0>},
+      {"rendezvous, sender, deadline", sender_hasty<0>},
+      {"rendezvous, sender, cancel", sender_cancelled<0>},
+      {"rendezvous, both hasty", both_hasty},
+      {"rendezvous, two meet one", two_meet_one, fewer}};
+  Protocol all{
       .name = "channel",
-      .files = {kRing, kCore},
-      .scenarios = {{"tries", tries},
-                    {"hand over", hand_over},
-                    {"never empty", never_empty},
-                    {"never full", never_full},
-                    {"never empty, a waiter", never_empty_beside_waiter, few},
-                    {"never full, a waiter", never_full_beside_waiter, few},
-                    {"never empty, many", never_empty_many},
-                    {"never full, locked", never_full_locked, few},
-                    {"never empty, locked", never_empty_locked, few},
-                    {"many", many},
-                    {"many beside one", many_beside_one, fewer},
-                    {"full", full<1>, few},
-                    {"full, two slots", full<2>, few},
-                    {"laps", laps<1, 3>, fewer},
-                    {"laps of two slots", laps<2, 3>, fewer},
-                    {"receiver, deadline", receiver_hasty<1>},
-                    {"receiver, cancel", receiver_cancelled<1>},
-                    {"sender, deadline", sender_hasty<1>},
-                    {"sender, cancel", sender_cancelled<1>},
-                    {"drops the oldest", drops_oldest},
-                    {"two senders", two_senders<1>, fewer},
-                    {"two senders, two slots", two_senders<2>, fewer},
-                    {"two receivers", two_receivers<1>, fewer},
-                    {"two receivers, two slots", two_receivers<2>, fewer},
-                    {"waits beside a try", waits_beside_try, fewer},
-                    {"first gives up", first_gives_up, fewer, Verdict::holds,
-                     true},
-                    {"rendezvous", rendezvous},
-                    {"rendezvous, receiver, deadline", receiver_hasty<0>},
-                    {"rendezvous, receiver, cancel", receiver_cancelled<0>},
-                    {"rendezvous, sender, deadline", sender_hasty<0>},
-                    {"rendezvous, sender, cancel", sender_cancelled<0>},
-                    {"rendezvous, both hasty", both_hasty},
-                    {"rendezvous, two meet one", two_meet_one, fewer}},
+      .files = {kRing, kCore, kHead},
+      .scenarios = channel_tries(),
       .mutations = {
           {"fill relaxed", kRing, "fill(", "stamp.store(at + 1"},
           {"fill skipped", kRing, "fill(", "stamp.store(at + 1", relaxed,
@@ -457,8 +324,14 @@ Protocol channel() {
           {"conclude: gone not written", kNode, "::conclude(", "gone_.store",
            relaxed, kSkip},
           {"conclude: gone relaxed", kNode, "::conclude(", "gone_.store"},
+          {"try_meet: look relaxed", kCore, "::try_meet(", "standing_.load"},
+          {"standing relaxed", kHead, "::note_standing(", "standing_.store"},
+          {"standing not written", kHead, "::note_standing(", "standing_.store",
+           relaxed, kSkip},
           {"lock relaxed", kLock, "::try_lock(", "held_.exchange"},
           {"unlock relaxed", kLock, "::unlock(", "held_.store"}}};
+  for (auto& one : waits) all.scenarios.push_back(std::move(one));
+  return all;
 }
 
 }  // namespace weft::model

@@ -257,4 +257,8 @@ struct ChannelScene {
   }
 };
 
+// Parts of channel() and of channel_end().
+std::vector<Scenario> channel_tries();
+std::vector<Scenario> channel_selects();
+
 }  // namespace weft::model

@@ -116,9 +116,9 @@ void reserved_is_busy(Program& p) {
   });
 }
 
-// B-06: has_waiters is a word beside the ring. The sender fills a slot and looks
-// there, the receiver sets it and looks for a value. With release and acquire
-// each may miss the other, though the ring itself is seq_cst.
+// B-06: has_waiters is a word beside the ring. The sender fills a slot and
+// looks there, the receiver sets it and looks for a value. With release and
+// acquire each may miss the other, though the ring itself is seq_cst.
 template <std::memory_order kStore, std::memory_order kLoad>
 struct FlagBesideRing {
   FlagBesideRing() { (void)ring.init(2); }
