@@ -78,7 +78,8 @@ bench::Outcome select(const bench::Options& options) {
       for (auto& channel : channels) {
         channel = weft::make_channel<std::int64_t>(0);
         nursery.spawn([each, &channel] {
-          for (std::int64_t i = 0; i < each; ++i) channel.sender.send(1).value();
+          for (std::int64_t i = 0; i < each; ++i)
+            channel.sender.send(1).value();
         });
       }
       std::int64_t sum = 0;

@@ -118,9 +118,8 @@ class ChannelHandle {
 };
 
 template <typename T>
-inline constexpr bool kIsElement =
-    std::is_object_v<T> && std::is_nothrow_move_constructible_v<T> &&
-    std::is_nothrow_destructible_v<T>;
+inline constexpr bool kIsElement = std::is_object_v<T>&&
+    std::is_nothrow_move_constructible_v<T>&& std::is_nothrow_destructible_v<T>;
 
 }  // namespace detail
 
@@ -182,7 +181,8 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
         sent += now;
         if (now != 0) continue;
       }
-      const Status one = detail::send(*channel_, values.data() + sent, deadline);
+      const Status one =
+          detail::send(*channel_, values.data() + sent, deadline);
       if (!one && sent == 0) return one.error();
       if (!one) break;
       ++sent;
@@ -388,9 +388,9 @@ struct Channel {  // auto [sender, receiver] = make_channel<T>(n);
 //   Suspends:  never. Callers: any fiber or thread; no runtime is needed.
 template <typename T>
 Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
-  detail::Channel* const made = detail::make_channel(
-      detail::kElementOps<T>, capacity,
-      {options.on_full, options.lock_free, options.name});
+  detail::Channel* const made =
+      detail::make_channel(detail::kElementOps<T>, capacity,
+                           {options.on_full, options.lock_free, options.name});
   return {detail::ChannelAccess::handle<Sender<T>>(made, capacity),
           detail::ChannelAccess::handle<Receiver<T>>(made, capacity)};
 }

@@ -17,7 +17,6 @@ namespace detail {
 struct SequencerAccess;
 }
 
-
 class Sequencer {
  public:
   // A registered wait; also for wait_any().

@@ -66,7 +66,7 @@ class Current {
 
 struct Carrier {
   Current current;
-  std::uint64_t lots = 0;  // drawn here
+  std::uint64_t lots = 0;          // drawn here
   Simulator* simulator = nullptr;  // if this thread is one, or its worker
   std::uint32_t lock_depth = 0;
   Worker* worker = nullptr;   // nullptr on a plain thread

@@ -36,8 +36,8 @@ WEFT_INLINE Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
 
 // The newest fiber that this worker queued for itself.
 WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
-  if (scheduler_.idle.hungry() && scheduler_.config().steal &&
-      !may_keep()) [[unlikely]] {
+  if (scheduler_.idle.hungry() && scheduler_.config().steal && !may_keep())
+      [[unlikely]] {
     expose();
     return queues.deque.pop();
   }
@@ -115,8 +115,8 @@ WEFT_INLINE void Worker::push_next_up() noexcept {
 WEFT_INLINE void wake_near(Fiber& owned) noexcept {
   Worker* const here = worker_or_null();
   if (here == nullptr || owned.proxy || owned.pins != 0 ||
-      here->lock_depth != 0 ||
-      &Scheduler::of(owned) != &here->scheduler()) [[unlikely]] {
+      here->lock_depth != 0 || &Scheduler::of(owned) != &here->scheduler())
+      [[unlikely]] {
     return make_runnable(owned);
   }
   here->push_local(owned);
@@ -137,7 +137,8 @@ WEFT_INLINE void Worker::arrive() noexcept {
   if (after_ == After::parking && after_fiber_->host == nullptr &&
       !has_canaries() && !kDisturbs) [[likely]] {
     after_ = After::nothing;
-    if (after_fiber_->word.commit() == fiber::Committed::resume_now) [[unlikely]]
+    if (after_fiber_->word.commit() == fiber::Committed::resume_now)
+        [[unlikely]]
       keep(*after_fiber_);
     return;
   }

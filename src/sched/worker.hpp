@@ -260,9 +260,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned overdue_ = 0;           // how often one was
   unsigned skipped_looks_ = 0;     // since the last fair one
   unsigned fair_place_ = 0;        // where the next fair look begins
-  std::int64_t looked_at_ = 0;  // when the last fair look was
-  bool keeps_woken_ = false;    // see judge()
-  bool has_fresh_ = false;      // some of `recent` have not begun
+  std::int64_t looked_at_ = 0;     // when the last fair look was
+  bool keeps_woken_ = false;       // see judge()
+  bool has_fresh_ = false;         // some of `recent` have not begun
   bool fair_due_ = false;
   bool woken_wait_ = false;  // timers woke some at a look that took another
   bool woken_ran_ = false;   // the last look took one of those

@@ -16,8 +16,8 @@ Status send_or_drop(ChannelCore& channel, void* value) noexcept {
   for (;;) {
     const Status sent = channel.try_send(value);
     if (sent.error() != Errc::would_block) return sent;
-    const bool oldest = channel.on_full() == OnFull::drop_oldest &&
-                        channel.capacity() != 0;
+    const bool oldest =
+        channel.on_full() == OnFull::drop_oldest && channel.capacity() != 0;
     if (!oldest || channel.drop_oldest()) channel.count_dropped();
     if (!oldest) return sent;
   }
@@ -32,7 +32,7 @@ using sync::ChannelCore;
 
 namespace {
 
-static_assert(sizeof(ChannelEnd<std::atomic>) == sizeof(ChannelCore::End));
+static_assert(sizeof(Channel::tail) == sizeof(ChannelCore::End));
 
 // A channel is its core, whose ends the header knows as well.
 ChannelCore& core_of(Channel& channel) noexcept {
@@ -118,7 +118,8 @@ Status try_receive(Channel& channel, void* to) noexcept {
 }
 
 void close(Channel& channel, ChannelSide by, Error reason) noexcept {
-  WEFT_CHECK(reason != Errc{}, "a channel is closed with no error as the reason");
+  WEFT_CHECK(reason != Errc{},
+             "a channel is closed with no error as the reason");
   sched::interleave(Op::close, &channel);
   core_of(channel).close(by, reason);
 }

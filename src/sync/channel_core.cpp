@@ -75,7 +75,7 @@ bool ChannelCore::reserve(std::uint64_t& at) noexcept {
     if (at - End::position(head_.word.load(relaxed)) == tail_.lap) return false;
     if (stamp(at).load(acquire) != at) {  // [free]
       pause();
-      w = tail_.word.load(acquire);  // [ends]: or another has it
+      w = tail_.word.load(acquire);               // [ends]: or another has it
     } else if (tail_.word.compare_exchange_weak(  // [ends]
                    w, tail_.after(at) | (w & kRingFlags), release, acquire)) {
       return true;
@@ -90,7 +90,7 @@ bool ChannelCore::claim(std::uint64_t& at) noexcept {
     if (End::position(tail_.word.load(relaxed)) == at) return false;
     if (stamp(at).load(acquire) != at + 1) {  // [fill]
       pause();
-      w = head_.word.load(acquire);  // [ends]: or another has it
+      w = head_.word.load(acquire);               // [ends]: or another has it
     } else if (head_.word.compare_exchange_weak(  // [ends]
                    w, head_.after(at) | (w & kRingFlags), release, acquire)) {
       return true;
@@ -99,7 +99,8 @@ bool ChannelCore::claim(std::uint64_t& at) noexcept {
 }
 
 template <>
-WEFT_INLINE ChannelCore::Deal ChannelCore::agree<ChannelSide::sends>() noexcept {
+WEFT_INLINE ChannelCore::Deal
+ChannelCore::agree<ChannelSide::sends>() noexcept {
   Deal deal;
   if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
     deal.agreed = Agreed::closed;
@@ -184,9 +185,8 @@ bool ChannelCore::mark_waiting(ChannelSide as) noexcept {
            tail_.word.compare_exchange_strong(t, t | kRingWaits, relaxed,
                                               relaxed);
   }
-  if ((t & kRingWaits) == 0 &&
-      !tail_.word.compare_exchange_strong(t, t | kRingWaits, relaxed,
-                                          relaxed)) {
+  if ((t & kRingWaits) == 0 && !tail_.word.compare_exchange_strong(
+                                   t, t | kRingWaits, relaxed, relaxed)) {
     return false;
   }
   if ((h & kRingWaits) != 0) return true;

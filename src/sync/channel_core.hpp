@@ -5,15 +5,14 @@
 // the user's runs under the lock; who needs a slot meanwhile waits for its
 // stamp.
 //
-//   buffer     receivers wait   senders wait   a send           a receive
-//   --------   --------------   ------------   --------------   ---------------
-//   empty      maybe            no             to the first     waits
-//                                              receiver
-//   some       no               no             into a slot      from a slot
-//   full       no               maybe          waits            from a slot, and
-//                                                               the first sender
-//                                                               into that slot
-//   capacity 0 maybe            maybe          to a receiver    from a sender
+//   buffer      waiting      a send                 a receive
+//   ---------   ----------   --------------------   --------------------------
+//   empty       receivers?   to the first of them   waits
+//   some        nobody       into a slot            from a slot
+//   full        senders?     waits                  from a slot, and the first
+//                                                   of them into that slot
+//   none at     either?      to the first           from the first sender
+//   all                      receiver
 //
 // A close moves what senders who wait at a full buffer hold to `late`, behind
 // the buffer, and their sends succeed (C-12). At capacity 0 they fail.
@@ -197,9 +196,9 @@ class ChannelCore {
   void unmark_all() noexcept;
   // At a rendezvous, after a queue may have become empty, or no longer so.
   void note_standing() noexcept {
-    const auto who = static_cast<std::uint8_t>(
-        (receivers_.empty() ? 0 : kReceiverStands) |
-        (senders_.empty() ? 0 : kSenderStands));
+    const auto who =
+        static_cast<std::uint8_t>((receivers_.empty() ? 0 : kReceiverStands) |
+                                  (senders_.empty() ? 0 : kSenderStands));
     standing_.store(who, release);  // [stand]
   }
   bool is_ready_now(ChannelSide as, const Fiber& self) noexcept;
@@ -215,7 +214,7 @@ class ChannelCore {
   Plain<ChannelSide> closed_by_ = ChannelSide::sends;  // as reason_
   const OnFull on_full_;
   Atomic<std::uint8_t> standing_{0};  // at a rendezvous: who waits, by side
-  Atomic<std::uint32_t> sides_{2};  // that somebody holds
+  Atomic<std::uint32_t> sides_{2};    // that somebody holds
   alignas(kCacheLine) End head_;
   Plain<ChannelLate*> late_ = nullptr;  // guarded by lock_; not of a rendezvous
   Plain<Error> reason_{Error(Errc{})};  // written once, before it is closed

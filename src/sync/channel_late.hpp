@@ -26,16 +26,16 @@ struct ChannelLate {
     const auto head =
         (sizeof(ChannelLate) + element.align - 1) & -element.align;
     void* const memory =
-        ::operator new(head + kRoom * element.size,
-                       std::align_val_t{element.align}, std::nothrow);
+        ::operator new (head + kRoom * element.size,
+                        std::align_val_t{element.align}, std::nothrow);
     if (memory == nullptr) return nullptr;
     auto* const late = ::new (memory) ChannelLate;
     late->values = static_cast<std::byte*>(memory) + head;
     return late;
   }
   static void free(ChannelLate* late, const ElementOps& element) noexcept {
-    ::operator delete(static_cast<void*>(late),
-                      std::align_val_t{element.align});
+    ::operator delete (static_cast<void*>(late),
+                       std::align_val_t{element.align});
   }
 
   bool is_full() const noexcept { return count == kRoom; }

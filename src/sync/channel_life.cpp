@@ -29,8 +29,8 @@ ChannelCore::ChannelCore(const ElementOps& element, std::size_t capacity,
     ::new (static_cast<void*>(tail_.slots + i * element.slot_size))
         Atomic<std::uint64_t>(i * kRingStep);
   }
-  auto* const text = reinterpret_cast<char*>(tail_.slots) +
-                     capacity * element.slot_size;
+  auto* const text =
+      reinterpret_cast<char*>(tail_.slots) + capacity * element.slot_size;
   setup.name.copy(text, setup.name.size());
   name_ = {text, setup.name.size()};
 }
@@ -50,10 +50,9 @@ ChannelCore* ChannelCore::make(const ElementOps& element, std::size_t capacity,
       capacity > kMost / element.slot_size) {
     return nullptr;
   }
-  const auto bytes = slots_offset(element) + capacity * element.slot_size +
-                     setup.name.size();
-  void* const memory =
-      ::operator new(bytes, alignment(element), std::nothrow);
+  const auto bytes =
+      slots_offset(element) + capacity * element.slot_size + setup.name.size();
+  void* const memory = ::operator new(bytes, alignment(element), std::nothrow);
   if (memory == nullptr) return nullptr;
   return ::new (memory) ChannelCore(element, capacity, setup);
 }

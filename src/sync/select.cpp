@@ -218,8 +218,8 @@ struct SelectWait {
   std::size_t draw() const noexcept {
     auto& here = sched::carrier();
     here.lots += 0x9E3779B97F4A7C15u;
-    auto lot = here.simulator != nullptr ? here.simulator->order_hash()
-                                         : here.lots;
+    auto lot =
+        here.simulator != nullptr ? here.simulator->order_hash() : here.lots;
     lot = (lot ^ (lot >> 32)) * 0xD6E8FEB86659FD93u;
     return static_cast<std::size_t>(((lot >> 32) * count) >> 32);
   }

@@ -28,7 +28,7 @@ TEST(Fault, LetsSomePassRefusesSomeAndThenWorksAgain) {
 }
 
 TEST(Fault, HasAPlaceForEachPoint) {
-  EXPECT_EQ(static_cast<unsigned>(FaultPoint::timer_array) + 1, kFaultPoints);
+  EXPECT_EQ(static_cast<unsigned>(FaultPoint::channel) + 1, kFaultPoints);
 }
 
 #else
