@@ -39,6 +39,7 @@
 #include "base/check.hpp"
 #include "fiber/states.hpp"
 #include "fiber/transition.hpp"
+#include <weft/detail/here.hpp>
 
 namespace weft::fiber {
 
@@ -301,7 +302,7 @@ class ControlWord {
 
  private:
   static constexpr std::uint64_t kToken = 1u << 4;
-  static constexpr std::uint64_t kCancel = 1u << 5;
+  static constexpr std::uint64_t kCancel = detail::kCancel;
   static constexpr std::uint64_t kShield = 1u << 6;
   static constexpr unsigned kOwnerShift = 8;
   static constexpr unsigned kClaimShift = 24;

@@ -9,6 +9,12 @@
 
 namespace weft::fiber {
 
+// Headers look there: detail/here.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+static_assert(offsetof(Fiber, word) == detail::kControlWord);
+#pragma GCC diagnostic pop
+
 void Fiber::set_exception(std::exception_ptr what) noexcept {
   ::new (static_cast<void*>(storage.bytes)) std::exception_ptr(std::move(what));
   outcome = Outcome::exception;

@@ -47,13 +47,11 @@ inline constexpr std::uint64_t kRingClosed = 4;
 inline constexpr std::uint64_t kRingFlags = 7;
 inline constexpr std::uint64_t kRingStep = 8;
 
-#ifndef WEFT_BACK
-#define WEFT_BACK 32
-#endif
 // Others are at the same end: who leaves it to them for a moment lets them use
 // it several times, instead of once each in turn.
 inline void step_back() noexcept {
-  for (int i = 0; i < WEFT_BACK; ++i) {
+  constexpr int kPauses = 32;
+  for (int i = 0; i < kPauses; ++i) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)

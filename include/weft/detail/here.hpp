@@ -15,10 +15,12 @@ struct Here {
   std::uint32_t credit;
 };
 
+// Where the library's fiber has its control word, and in it the cancel bit.
+inline constexpr std::uintptr_t kControlWord = 64;
+inline constexpr std::uint64_t kCancel = 1u << 5;
+
 // Is the fiber at this address cancelled? It asks itself.
 inline bool is_cancelled(std::uintptr_t fiber) noexcept {
-  constexpr std::uintptr_t kControlWord = 64;
-  constexpr std::uint64_t kCancel = 1u << 5;
   const auto* const word =
       reinterpret_cast<const std::atomic<std::uint64_t>*>(fiber + kControlWord);
   return (word->load(std::memory_order_relaxed) & kCancel) != 0;
