@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 // Who never says that there is no more keeps its receiver for ever.
 template <bool Fixed>
-void forgotten_close(Simulation& sim) {
+void never_closed(Simulation& sim) {
   auto channel = make_channel<int>(1);
   int sum = 0;
   Nursery nursery;
@@ -147,8 +147,8 @@ void closed_by_the_first(Simulation& sim) {
 std::vector<Bug> channel_bugs() {
   const testing::ExploreOptions late{.faults = {Fault::time_passes}};
   return {
-      {"forgotten_close", "Nobody says that there is no more.",
-       Verdict::deadlock, forgotten_close<false>, forgotten_close<true>},
+      {"never_closed", "Nobody says that there is no more.", Verdict::deadlock,
+       never_closed<false>, never_closed<true>},
       {"abandoned_reply", "A reply is sent to who has given up waiting.",
        Verdict::deadlock, abandoned_reply<false>, abandoned_reply<true>, late},
       {"first_answer_wins", "One answer is received, all are sent.",

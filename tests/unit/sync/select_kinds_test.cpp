@@ -1,4 +1,4 @@
-// select_kinds_test.cpp: all that a select can wait for, and the Selector.
+// select_kinds_test.cpp: all that a select can wait for, besides channels.
 
 #include <gtest/gtest.h>
 
@@ -330,67 +330,6 @@ TEST_P(SelectKindsTest, TakesTheFirstIfAskedTo) {
               .value(),
           0u);
     }
-  });
-}
-
-// ---- Selector
-
-TEST_P(SelectKindsTest, SelectorWaitsForACountKnownAtRunTime) {
-  in_fiber([] {
-    constexpr std::size_t kChannels = 40;
-    std::vector<Channel<int>> channels;
-    Selector selector(kChannels);
-    std::vector<int> got(kChannels);
-    for (std::size_t i = 0; i < kChannels; ++i) {
-      channels.push_back(make_channel<int>(i % 3));
-    }
-    for (std::size_t i = 0; i < kChannels; ++i) {
-      EXPECT_EQ(selector
-                    .add(on_receive(channels[i].receiver,
-                                    [&got, i](Result<int> value) {
-                                      got[i] += value.value();
-                                    }))
-                    .value(),
-                i);
-    }
-    EXPECT_EQ(selector.try_wait().error(), Errc::would_block);
-    EXPECT_EQ(selector.wait(Deadline::after(-1s)).error(), Errc::timed_out);
-    EXPECT_EQ(selector.wait(Deadline::after(10us)).error(), Errc::timed_out);
-    Nursery nursery;
-    for (std::size_t i = 0; i < kChannels; ++i) {
-      auto waits = nursery.spawn([&] { return selector.wait(); });
-      await_parked(waits);
-      EXPECT_TRUE(channels[i].sender.send(3));
-      EXPECT_EQ(waits.join().value(), i);
-    }
-    EXPECT_EQ(got, std::vector<int>(kChannels, 3));
-    for (auto& channel : channels) EXPECT_EQ(channel.sender.size(), 0u);
-  });
-}
-
-TEST_P(SelectKindsTest, SelectorForgetsWhatIsRemoved) {
-  in_fiber([] {
-    Event one;
-    Event other;
-    Selector selector(2);
-    EXPECT_EQ(selector.add(on_event(one, kNothing)).value(), 0u);
-    auto value = std::make_shared<int>(0);
-    EXPECT_EQ(selector.add(on_event(other, [value] { ++*value; })).value(), 1u);
-    EXPECT_EQ(selector.add(on_event(other, kNothing)).error(), Errc::exhausted);
-    one.set();
-    other.set();
-    selector.remove(0);
-    selector.remove(7);
-    EXPECT_EQ(selector.wait().value(), 1u);
-    EXPECT_EQ(selector.try_wait().value(), 1u);
-    EXPECT_EQ(*value, 2);
-    EXPECT_EQ(value.use_count(), 2);
-    selector.remove(1);
-    EXPECT_EQ(value.use_count(), 1);
-    EXPECT_EQ(selector.wait().error(), Errc::invalid);
-    EXPECT_EQ(selector.wait(Deadline::after(-1s)).error(), Errc::timed_out);
-    EXPECT_EQ(selector.add(on_event(one, kNothing)).value(), 0u);
-    EXPECT_EQ(selector.wait().value(), 0u);
   });
 }
 
