@@ -307,27 +307,43 @@ class Receiver<T>::Iterator {
       : from_(&from), end_(end), deadline_(deadline) {
     ++*this;
   }
-  T& operator*() const noexcept { return *value_; }
-  Iterator& operator++() {
-    auto next = from_->receive(deadline_);
-    value_.reset();
-    if (next) {
-      value_.emplace(*std::move(next));
-    } else if (end_ != nullptr) {
-      *end_ = next.error();
+  Iterator(Iterator&& other) noexcept
+      : from_(other.from_), end_(other.end_), deadline_(other.deadline_) {
+    has_value_ = std::exchange(other.has_value_, false);
+    if (has_value_) value_(other.value_.take());
+  }
+  Iterator& operator=(Iterator&& other) noexcept {
+    if (this != &other) {
+      std::destroy_at(this);
+      std::construct_at(this, std::move(other));
     }
+    return *this;
+  }
+  ~Iterator() { drop(); }
+
+  T& operator*() const noexcept { return value_.get(); }
+  Iterator& operator++() {
+    drop();
+    const Status end = from_->receive(value_, deadline_);
+    has_value_ = end.has_value();
+    if (!has_value_ && end_ != nullptr) *end_ = end;
     return *this;
   }
   void operator++(int) { ++*this; }
   friend bool operator==(const Iterator& it, std::default_sentinel_t) noexcept {
-    return !it.value_.has_value();
+    return !it.has_value_;
   }
 
  private:
+  void drop() noexcept {
+    if (std::exchange(has_value_, false)) std::destroy_at(&value_.get());
+  }
+
   Receiver* from_;
   Status* end_;
   Deadline deadline_;
-  mutable std::optional<T> value_;
+  bool has_value_ = false;
+  mutable detail::Empty<T> value_;
 };
 
 // All that comes; why there is no more is in the status it was made with.

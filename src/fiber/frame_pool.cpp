@@ -11,7 +11,7 @@
 namespace weft::fiber {
 
 struct FramePool::Slab {
-  void* home;
+  void* home;  // first: home_of() reads it
   Slab* next;
 };
 
@@ -82,11 +82,6 @@ FramePool::Range FramePool::next_range(const Range& range) noexcept {
   auto* low = reinterpret_cast<std::byte*>(older);
   if (older == nullptr) return {nullptr, nullptr, nullptr};
   return {older, low + sizeof(Fiber), low + kSlabSize};
-}
-
-void* FramePool::home_of(const Fiber& frame) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(&frame);
-  return reinterpret_cast<const Slab*>(address & ~(kSlabSize - 1))->home;
 }
 
 void FrameCache::shrink() noexcept {

@@ -28,7 +28,10 @@ class FramePool {
   // Any thread. A list of free frames.
   void give(Fiber* list) noexcept;
 
-  static void* home_of(const Fiber& frame) noexcept;
+  static void* home_of(const Fiber& frame) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(&frame);
+    return *reinterpret_cast<void* const*>(address & ~(kSlabSize - 1));
+  }
 
   // Any thread. Calls visit(frame) for every frame ever used, free or not.
   template <typename Visit>

@@ -180,8 +180,8 @@ void Worker::before_leaving(const Fiber* to) noexcept {
 }
 
 // Leaves the current stack for the next fiber's, or for the loop.
-inline void Worker::leave_fiber(After after, Fiber& self,
-                                Fiber* next) noexcept {
+[[gnu::always_inline]] inline void Worker::leave_fiber(After after, Fiber& self,
+                                                       Fiber* next) noexcept {
   check_foreign_locks(simulator != nullptr ? simulator->outer_locks() : 0);
   self.exceptions = *exceptions_;
   after_ = after;
@@ -221,7 +221,7 @@ void Worker::yield_otherwise(Fiber& self) noexcept {
   leave_fiber(After::yielded, self, next);
 }
 
-inline void Worker::suspend_current() noexcept {
+[[gnu::always_inline]] inline void Worker::suspend_current() noexcept {
   Fiber& self = *current;
   Fiber* const next = pick(nullptr);
   counters.parked.add();

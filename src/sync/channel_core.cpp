@@ -284,8 +284,10 @@ template <ChannelSide As>
 template <ChannelSide As>
 WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
                                                  Deadline deadline) noexcept {
-  waiting::Wait wait;
-  if (wait.begin(/*shield=*/false) == waiting::Begun::cancelled) [[unlikely]] {
+  auto& here = sched::carrier();
+  waiting::Wait wait(*here.current);
+  if (wait.begin_checked(/*shield=*/false) == waiting::Begun::cancelled)
+      [[unlikely]] {
     unmark();
     lock_.unlock();
     return waiting::refuse_cancelled(wait.self());
@@ -295,11 +297,11 @@ WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
   node.slot = &io;
   wait.own(node);
   queue_of(As).push_back(node);
-  unmark();
+  if (tail_.limit == 0) note_standing();
   lock_.unlock();
   Waits waits{*this, As, wait.self()};
-  if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
-    simulator->note(sched::Op::wait, this, {&Waits::is_over, &waits});
+  if (here.simulator != nullptr) [[unlikely]] {
+    here.simulator->note(sched::Op::wait, this, {&Waits::is_over, &waits});
   }
   const auto who = wait.park(deadline);
   came_back();

@@ -30,7 +30,8 @@ using fiber::Who;
 class Wait {
  public:
   // Any fiber; a plain thread waits as its proxy.
-  Wait() noexcept : self_(*sched::carrier().current) {}
+  Wait() noexcept : Wait(*sched::carrier().current) {}
+  explicit Wait(Fiber& self) noexcept : self_(self) {}
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
@@ -39,6 +40,10 @@ class Wait {
   // Dies if a spin lock is held. cancelled: no wait began.
   [[nodiscard]] Begun begin(bool shield) noexcept {
     sched::check_may_park(sched::carrier());
+    return begin_checked(shield);
+  }
+  // The same where that has been asked.
+  [[nodiscard]] Begun begin_checked(bool shield) noexcept {
     return self_.word.begin_wait(++self_.wait_ticket, shield);
   }
   // A node that belongs to this wait.

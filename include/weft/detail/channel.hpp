@@ -184,7 +184,9 @@ class Empty {
 
   void* place() noexcept { return std::addressof(value_); }
   void operator()(T&& value) noexcept { ::new (place()) T(std::move(value)); }
-  // Once it was made: out, and gone.
+  // Once it was made.
+  T& get() noexcept { return value_; }
+  // The same: out, and gone.
   T take() noexcept {
     T value = std::move(value_);
     std::destroy_at(std::addressof(value_));
