@@ -281,6 +281,7 @@ class SubscriptionCase : public TokenCase {
   SubscriptionCase(SubscriptionCase&& other) noexcept = default;
 
   void prepare() noexcept {
+    renew(*from_ ? &from_->state_->sequencer() : nullptr, Errc::invalid);
     if (*from_) use_token(from_->state_->token(from_->cursor_));
   }
   // Another with the same subscription may have been faster.

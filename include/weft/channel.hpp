@@ -11,7 +11,8 @@
 // the sending side. Either end may be copied; a channel closes when its last
 // Sender or its last Receiver goes.
 //
-// T moves without throwing, and without waiting. Operations on an empty handle
+// T moves without throwing, and without waiting; a T that was moved from is
+// destroyed without waiting. Operations on an empty handle
 // (default, or moved from) fail with `invalid`.
 #pragma once
 
@@ -79,7 +80,8 @@ class ChannelHandle {
 
   // False: empty, or the channel could not be made.
   explicit operator bool() const noexcept { return channel_ != nullptr; }
-  // The first reason stays. Nothing if it is closed already.
+  // The first reason stays. A Receiver's also destroys what is inside, whoever
+  // closed first.
   //   Suspends:  never. Callers: any fiber or thread, as of all below.
   //   Ordering:  what came before is visible to who learns of it.
   void close() noexcept { close(Errc::closed); }
@@ -234,7 +236,7 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
     return Result<T>(std::in_place, value.take());
   }
   // Waits for one, then takes what else is there, at most `max`. Answers how
-  // many it wrote to `out`.
+  // many it wrote to `out`. If writing throws, values it has taken are lost.
   //   Suspends, Errors, Ordering, Callers: as receive().
   template <std::output_iterator<T> Out>
   Result<std::size_t> receive_many(Out out, std::size_t max,
@@ -279,7 +281,8 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
   // Several by one exchange, by way of this stack: writing to `out` may throw.
   template <typename Out>
   std::size_t take_at_once(Out& out, std::size_t max) {
-    constexpr std::size_t kAtOnce = 16;
+    constexpr std::size_t kBytes = 1024;
+    constexpr auto kAtOnce = std::clamp<std::size_t>(kBytes / sizeof(T), 1, 16);
     std::optional<T> few[kAtOnce];
     std::size_t got = 0;
     while (got < max && has_buffer() && detail::may_go_ahead()) {

@@ -52,7 +52,7 @@ class Current {
   // Its thread. True: operations went on for long without asking, and may now
   // do so again.
   bool renew_credit() noexcept {
-    constexpr std::uint32_t kCredit = 256;
+    constexpr std::uint32_t kCredit = 64;
     if (here_.credit != 0) return false;
     here_.credit = kCredit;
     return true;

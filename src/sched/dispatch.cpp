@@ -32,6 +32,7 @@ Fiber* Worker::refill() noexcept {
   for (std::size_t i = 0; i + 1 < count; ++i) {
     (void)queues.recent.push_back(batch[i]);  // it was empty: there is room
   }
+  has_fresh_ = true;
   notify_local();  // they were nowhere for a moment
   return batch[count - 1];
 }

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/fault.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker.hpp"
 #include "stack/overflow.hpp"
@@ -36,8 +37,10 @@ WEFT_INLINE Fiber* Worker::take_next_up(stack::Stack* reuse) noexcept {
 
 // The newest fiber that this worker queued for itself.
 WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
-  if (scheduler_.idle.hungry() && scheduler_.config().steal && !may_keep())
-      [[unlikely]] {
+  if (scheduler_.idle.hungry() && scheduler_.config().steal) [[unlikely]] {
+    if (may_keep()) {
+      if (Fiber* fiber = queues.recent.pop_back()) return fiber;
+    }
     expose();
     return queues.deque.pop();
   }
@@ -83,7 +86,7 @@ WEFT_INLINE bool Worker::may_keep() noexcept {
 WEFT_INLINE void Worker::notify_woken() noexcept {
   if (!scheduler_.idle.hungry() || !scheduler_.config().steal) [[likely]]
     return;
-  if (!may_keep()) expose();
+  if (!may_keep()) return notify_local();
   scheduler_.notify();  // he looks whether this worker is stuck
 }
 
@@ -115,8 +118,8 @@ WEFT_INLINE void Worker::push_next_up() noexcept {
 WEFT_INLINE void wake_near(Fiber& owned) noexcept {
   Worker* const here = worker_or_null();
   if (here == nullptr || owned.proxy || owned.pins != 0 ||
-      here->lock_depth != 0 || &Scheduler::of(owned) != &here->scheduler())
-      [[unlikely]] {
+      here->lock_depth != 0 || here->scheduler().config().spec_assert ||
+      &Scheduler::of(owned) != &here->scheduler()) [[unlikely]] {
     return make_runnable(owned);
   }
   here->push_local(owned);
@@ -135,7 +138,7 @@ WEFT_INLINE void Worker::arrive() noexcept {
     return;
   }
   if (after_ == After::parking && after_fiber_->host == nullptr &&
-      !has_canaries() && !kDisturbs) [[likely]] {
+      !has_canaries() && !kDisturbs && simulator == nullptr) [[likely]] {
     after_ = After::nothing;
     if (after_fiber_->word.commit() == fiber::Committed::resume_now)
         [[unlikely]]

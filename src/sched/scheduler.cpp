@@ -229,7 +229,7 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
     home.queues.pinned.push(fiber);
     if (idle.pop_target(home)) home.rouse();
   } else if (Worker* const here = own_worker()) {
-    here->push_local(fiber);
+    here->push_fresh(fiber);
     here->notify_local();
   } else {
     place(fiber);

@@ -58,7 +58,7 @@ Fiber* Worker::steal_from(Worker& victim) noexcept {
     if (first == nullptr) {
       first = stolen.task;
     } else {
-      push_local(*stolen.task);
+      push_fresh(*stolen.task);
     }
   }
   if (first == nullptr) return nullptr;
@@ -135,7 +135,7 @@ Fiber* Worker::take_over(Worker& stuck) noexcept {
   for (Fiber* const fiber :
        {stuck.queues.deque.steal().task, stuck.queues.inbox.take().item}) {
     if (fiber == nullptr) continue;
-    push_local(*fiber);
+    push_fresh(*fiber);
     ++others;
   }
   Fiber* raided[kAtOnce];
@@ -143,10 +143,10 @@ Fiber* Worker::take_over(Worker& stuck) noexcept {
   for (std::size_t i = turns; i-- > 0;) {
     mark_hosts(*raided[i]);
     raided[i]->word.yielded();
-    push_local(*raided[i]);
+    push_fresh(*raided[i]);
   }
   const auto recent = stuck.queues.recent.raid(raided, kAtOnce);
-  for (std::size_t i = recent; i-- > 0;) push_local(*raided[i]);
+  for (std::size_t i = recent; i-- > 0;) push_fresh(*raided[i]);
   if (others + turns + recent == 0) return nullptr;
   counters.stolen.add(others + turns + recent);
   notify_local();

@@ -163,7 +163,10 @@ void Worker::judge() noexcept {
   constexpr std::int64_t kShort = 2'500;  // ns a dispatch
   if (!scheduler_.idle.hungry() || simulator != nullptr) return;
   const auto now = time::now();
-  keeps_woken_ = now - std::exchange(looked_at_, now) < kShort * kFairInterval;
+  const auto count = counters.dispatched.get() + counters.in_place.get();
+  const auto ran = count - std::exchange(judged_dispatches_, count);
+  const auto took = now - std::exchange(judged_at_, now);
+  keeps_woken_ = took < kShort * static_cast<std::int64_t>(ran);
 }
 
 // Counts a look at the oldest of its own queue; true if it has been there for

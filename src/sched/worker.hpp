@@ -77,6 +77,11 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void suspend_current() noexcept;
   // Before what a fiber might do in a loop without ever leaving its stack.
   void count_as_dispatch() noexcept;
+  // After many such things: a fair look is due, if anybody may be waiting.
+  void count_as_many() noexcept {
+    until_fair_ = 1;
+    count_as_dispatch();
+  }
   // Runs `child` as a call, if it has not started and is the newest or the
   // oldest that this worker keeps to itself. False: nothing happened.
   [[nodiscard]] bool run_in_place(Fiber& joiner, Fiber& child) noexcept;
@@ -255,14 +260,15 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Family* leaving_ = nullptr;  // whose children ended here, not yet told
   std::int64_t leaves_ = 0;    // how many
   unsigned until_fair_ = kFairInterval;
-  const Fiber* oldest_ = nullptr;  // of its own at the last fair look
-  unsigned looks_at_oldest_ = 0;   // how many it has been that
-  unsigned overdue_ = 0;           // how often one was
-  unsigned skipped_looks_ = 0;     // since the last fair one
-  unsigned fair_place_ = 0;        // where the next fair look begins
-  std::int64_t looked_at_ = 0;     // when the last fair look was
-  bool keeps_woken_ = false;       // see judge()
-  bool has_fresh_ = false;         // some of `recent` have not begun
+  const Fiber* oldest_ = nullptr;        // of its own at the last fair look
+  unsigned looks_at_oldest_ = 0;         // how many it has been that
+  unsigned overdue_ = 0;                 // how often one was
+  unsigned skipped_looks_ = 0;           // since the last fair one
+  unsigned fair_place_ = 0;              // where the next fair look begins
+  std::int64_t judged_at_ = 0;           // when judge() last was
+  std::uint64_t judged_dispatches_ = 0;  // and how many there had been
+  bool keeps_woken_ = false;             // see judge()
+  bool has_fresh_ = false;               // some of `recent` may not have begun
   bool fair_due_ = false;
   bool woken_wait_ = false;  // timers woke some at a look that took another
   bool woken_ran_ = false;   // the last look took one of those

@@ -48,7 +48,7 @@ Status begin(const Channel& channel, Op op) noexcept {
   auto& here = sched::carrier();
   if (here.current.renew_credit() && here.worker != nullptr &&
       here.lock_depth == 0) {
-    here.worker->count_as_dispatch();
+    here.worker->count_as_many();
   }
   return sync::cancel_point(&channel, op);
 }

@@ -16,7 +16,14 @@ using detail::kRingWaits;
 
 namespace {
 constexpr auto kNowhere = ~std::uint64_t{0};
+
+// Until a slot is filled or free, which is a few instructions away, unless
+// whose it is lost his CPU.
+void rest(int& round) noexcept {
+  constexpr int kSpins = 64;
+  ++round < kSpins ? pause() : yield_cpu();
 }
+}  // namespace
 
 // What two parties agreed on under the lock.
 struct ChannelCore::Deal {
@@ -70,11 +77,12 @@ void ChannelCore::take(std::uint64_t at, void* to) noexcept {
 // being read is free in a moment.
 bool ChannelCore::reserve(std::uint64_t& at) noexcept {
   if (tail_.limit == 0) return false;
+  int round = 0;
   for (auto w = tail_.word.load(acquire);;) {  // [ends]
     at = End::position(w);
     if (at - End::position(head_.word.load(relaxed)) == tail_.lap) return false;
     if (stamp(at).load(acquire) != at) {  // [free]
-      pause();
+      rest(round);
       w = tail_.word.load(acquire);               // [ends]: or another has it
     } else if (tail_.word.compare_exchange_weak(  // [ends]
                    w, tail_.after(at) | (w & kRingFlags), release, acquire)) {
@@ -85,11 +93,12 @@ bool ChannelCore::reserve(std::uint64_t& at) noexcept {
 
 // The same of a value. False: the buffer is empty.
 bool ChannelCore::claim(std::uint64_t& at) noexcept {
+  int round = 0;
   for (auto w = head_.word.load(acquire);;) {  // [ends]
     at = End::position(w);
     if (End::position(tail_.word.load(relaxed)) == at) return false;
     if (stamp(at).load(acquire) != at + 1) {  // [fill]
-      pause();
+      rest(round);
       w = head_.word.load(acquire);               // [ends]: or another has it
     } else if (head_.word.compare_exchange_weak(  // [ends]
                    w, head_.after(at) | (w & kRingFlags), release, acquire)) {

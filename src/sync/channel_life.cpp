@@ -18,6 +18,13 @@ using detail::kRingStep;
 ChannelCore::ChannelCore(const ElementOps& element, std::size_t capacity,
                          const detail::ChannelSetup& setup) noexcept
     : element_(element), on_full_(setup.on_full) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+  static_assert(offsetof(ChannelCore, tail_) ==
+                offsetof(detail::Channel, tail));
+  static_assert(offsetof(ChannelCore, head_) ==
+                offsetof(detail::Channel, head));
+#pragma GCC diagnostic pop
   const auto flags = setup.lock_free && capacity != 0 ? 0 : kRingLocked;
   for (End* end : {&tail_, &head_}) {
     end->word.store(flags, relaxed);  // nobody knows it yet
@@ -144,25 +151,30 @@ void* ChannelCore::take_late() noexcept {
 }
 
 bool ChannelCore::drop_oldest() noexcept {
-  std::uint64_t at = 0;
+  struct Place {
+    ChannelCore& channel;
+    std::uint64_t at;
+    static void free(void* it) noexcept {
+      const auto& place = *static_cast<const Place*>(it);
+      detail::free(place.channel.stamp(place.at), place.at,
+                   place.channel.tail_.lap);  // [free]
+    }
+  } place{*this, 0};
   lock_.lock();
-  const bool found = claim(at);
-  void* const late = found ? nullptr : take_late();
+  const bool found = tail_.limit != 0 && claim(place.at);
+  void* const late = found || tail_.limit == 0 ? nullptr : take_late();
   lock_.unlock();
-  if (found) {
-    element_.destroy(value_in(at));
-    detail::free(stamp(at), at, tail_.lap);  // [free]
-  } else if (late != nullptr) {
-    element_.destroy(late);
-  }
+  if (found) element_.drop(value_in(place.at), &Place::free, &place);
+  if (late != nullptr) element_.destroy(late);
   return found || late != nullptr;
 }
 
 std::size_t ChannelCore::size_hint() const noexcept {
-  const auto h = End::position(head_.word.load(relaxed));
+  const auto h = End::position(head_.word.load(acquire));  // [ends]
   const auto t = End::position(tail_.word.load(relaxed));
   const auto laps = t / tail_.lap - h / tail_.lap;
-  return laps * capacity() + tail_.index(t) - tail_.index(h);
+  const auto size = laps * capacity() + tail_.index(t) - tail_.index(h);
+  return std::min(size, capacity());  // head may have moved meanwhile
 }
 
 }  // namespace weft::sync

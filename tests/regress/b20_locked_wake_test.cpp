@@ -61,6 +61,27 @@ TEST_P(LockedWakeTest, DestroysValuesWhereTheyMayWait) {
   });
 }
 
+// While one waits in a destructor the slot of what it dropped is free.
+TEST_P(LockedWakeTest, GivesASlotBackBeforeADestructorWaits) {
+  at_each_buffer([](std::size_t capacity) {
+    auto back = make<int>(0);
+    auto channel = make<Last>(capacity, OnFull::drop_oldest);
+    EXPECT_TRUE(channel.sender.send(Last(back.sender)));
+    back.sender = {};
+    for (std::size_t i = 1; i < capacity; ++i) {
+      EXPECT_TRUE(channel.sender.send(Last()));
+    }
+    Nursery nursery;
+    auto drops =
+        nursery.spawn([&] { EXPECT_TRUE(channel.sender.send(Last())); });
+    await_parked(drops);
+    EXPECT_TRUE(channel.sender.send(Last()));
+    EXPECT_EQ(back.receiver.receive().value(), 1);
+    EXPECT_FALSE(back.receiver.receive());
+    EXPECT_TRUE(drops.join());
+  });
+}
+
 // Whoever wakes others with a channel may wait right afterwards.
 TEST_P(LockedWakeTest, LeavesNoLockBehind) {
   at_each_capacity([](std::size_t capacity) {

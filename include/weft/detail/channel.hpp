@@ -32,6 +32,10 @@ struct ElementOps {
   std::size_t size;
   void (*move)(void* to, void* from) noexcept;  // constructs
   void (*destroy)(void* value) noexcept;
+  // Takes the value out, calls freed(of), and destroys it then: a destructor
+  // may wait, and others want its place.
+  void (*drop)(void* value, void (*freed)(void* of) noexcept,
+               void* of) noexcept;
 };
 
 // Of one who waits at a channel.
@@ -63,7 +67,12 @@ inline constexpr ElementOps kElementOps{
     [](void* to, void* from) noexcept {
       ::new (to) T(std::move(*static_cast<T*>(from)));
     },
-    [](void* value) noexcept { std::destroy_at(static_cast<T*>(value)); }};
+    [](void* value) noexcept { std::destroy_at(static_cast<T*>(value)); },
+    [](void* value, void (*freed)(void*) noexcept, void* of) noexcept {
+      [[maybe_unused]] const T dropped(std::move(*static_cast<T*>(value)));
+      std::destroy_at(static_cast<T*>(value));
+      freed(of);
+    }};
 
 // The library's channel begins so: a cache line for each end.
 struct Channel {

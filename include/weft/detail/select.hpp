@@ -40,7 +40,8 @@ struct SelectAccess {
 // Moves until it is waited for: the first prepare() fixes its place.
 class SelectCase {
  public:
-  SelectCase(const WaitOps& ops, void* waitable, Error refused) noexcept
+  explicit SelectCase(const WaitOps& ops, void* waitable = nullptr,
+                      Error refused = Errc{}) noexcept
       : ops_(&ops), waitable_(waitable), refused_(refused) {}
   SelectCase(SelectCase&& other) noexcept
       : ops_(other.ops_),
@@ -50,6 +51,11 @@ class SelectCase {
 
  protected:
   void use(void* io) noexcept;
+  // What it is about may have changed since the last wait.
+  void renew(void* waitable, Error refused) noexcept {
+    waitable_ = waitable;
+    refused_ = refused;
+  }
   // Of a handle without a channel the result is why.
   void use(ChannelIo& io, void* value) noexcept {
     io.value = value;

@@ -57,12 +57,13 @@ template <typename T, typename H>
 class ReceiveCase : public SelectCase {
  public:
   ReceiveCase(Receiver<T>& from, H handler) noexcept
-      : SelectCase(kReceives, ChannelAccess::channel(from),
-                   ChannelAccess::refused(from)),
-        handler_(std::move(handler)) {}
+      : SelectCase(kReceives), from_(&from), handler_(std::move(handler)) {}
   ReceiveCase(ReceiveCase&& other) noexcept = default;
 
-  void prepare() noexcept { use(io_, place_.place()); }
+  void prepare() noexcept {
+    renew(ChannelAccess::channel(*from_), ChannelAccess::refused(*from_));
+    use(io_, place_.place());
+  }
   void happen() {
     if (io_.result) {
       handler_(Result<T>(std::in_place, place_.take()));
@@ -72,6 +73,7 @@ class ReceiveCase : public SelectCase {
   }
 
  private:
+  Receiver<T>* from_;
   ChannelIo io_;
   Later<T> place_;
   H handler_;
@@ -81,18 +83,20 @@ template <typename T>
 class ReceiveIntoCase : public SelectCase {
  public:
   ReceiveIntoCase(std::optional<T>& slot, Receiver<T>& from) noexcept
-      : SelectCase(kReceives, ChannelAccess::channel(from),
-                   ChannelAccess::refused(from)),
-        slot_(slot) {}
+      : SelectCase(kReceives), from_(&from), slot_(slot) {}
   ReceiveIntoCase(ReceiveIntoCase&& other) noexcept = default;
 
-  void prepare() noexcept { use(io_, place_.place()); }
+  void prepare() noexcept {
+    renew(ChannelAccess::channel(*from_), ChannelAccess::refused(*from_));
+    use(io_, place_.place());
+  }
   void happen() {
     slot_.reset();
     if (io_.result) slot_.emplace(place_.take());
   }
 
  private:
+  Receiver<T>* from_;
   ChannelIo io_;
   Later<T> place_;
   std::optional<T>& slot_;
@@ -102,18 +106,22 @@ template <typename T, typename H>
 class SendCase : public SelectCase {
  public:
   SendCase(Sender<T>& to, T& value, H handler) noexcept
-      : SelectCase(kSends, ChannelAccess::channel(to),
-                   ChannelAccess::refused(to)),
+      : SelectCase(kSends),
+        to_(&to),
         value_(std::addressof(value)),
         handler_(std::move(handler)) {}
   SendCase(SendCase&& other) noexcept = default;
 
-  void prepare() noexcept { use(io_, value_); }
+  void prepare() noexcept {
+    renew(ChannelAccess::channel(*to_), ChannelAccess::refused(*to_));
+    use(io_, value_);
+  }
   void happen() {
     call(handler_, [this] { return io_.result; });
   }
 
  private:
+  Sender<T>* to_;
   ChannelIo io_;
   T* value_;
   H handler_;
@@ -123,12 +131,10 @@ template <typename T, typename H>
 class DoneCase : public SelectCase {
  public:
   DoneCase(Task<T>& task, H handler) noexcept
-      : SelectCase(kIsDone, SelectAccess::frame(task), Errc{}),
-        task_(&task),
-        handler_(std::move(handler)) {}
+      : SelectCase(kIsDone), task_(&task), handler_(std::move(handler)) {}
   DoneCase(DoneCase&& other) noexcept = default;
 
-  void prepare() noexcept {}
+  void prepare() noexcept { renew(SelectAccess::frame(*task_), Errc{}); }
   void happen() {
     call(handler_, [this] { return task_->join(); });
   }
@@ -142,7 +148,7 @@ template <typename T, typename H>
 class SetCase : public SelectCase {
  public:
   SetCase(Future<T>& future, H handler) noexcept
-      : SelectCase(kIsSet, static_cast<AnyFuture*>(&future), Errc{}),
+      : SelectCase(kIsSet, static_cast<AnyFuture*>(&future)),
         future_(&future),
         handler_(std::move(handler)) {}
   SetCase(SetCase&& other) noexcept = default;
@@ -199,7 +205,7 @@ template <typename W, typename H>
 class OwnCase : public SelectCase {
  public:
   OwnCase(W& waitable, void* io, H handler) noexcept
-      : SelectCase(kWaitOps<W>, &waitable, Errc{}),
+      : SelectCase(kWaitOps<W>, &waitable),
         io_(io),
         handler_(std::move(handler)) {}
   OwnCase(OwnCase&& other) noexcept = default;

@@ -320,5 +320,37 @@ TEST_F(StealTest, WakesASleepingWorkerForEverySpawn) {
   expect_empty(runtime);
 }
 
+// A worker that has run nothing but short fibers keeps those it wakes; but not
+// when it sits in one of them.
+TEST_F(StealTest, TakesOverWhatAWorkerKeptWhenItIsStuck) {
+  Runtime runtime = start(2);
+  EXPECT_TRUE(runtime.run([]() -> Status {
+    auto ping = make_channel<int>(0);
+    auto pong = make_channel<int>(0);
+    Nursery nursery;
+    nursery.spawn([&] {
+      for (const int value : ping.receiver) {
+        if (!pong.sender.send(value)) return;
+      }
+    });
+    std::atomic<bool> ran = false;
+    auto late = make_channel<int>(0);
+    nursery.spawn([&] {
+      (void)late.receiver.receive();
+      ran = true;
+    });
+    constexpr int kShort = 2000;  // many fair looks
+    for (int i = 0; i < kShort; ++i) {
+      WEFT_TRY(ping.sender.send(i));
+      WEFT_TRY(pong.receiver.receive());
+    }
+    WEFT_TRY(late.sender.send(1));
+    while (!ran) {
+    }
+    ping.sender.close();
+    return nursery.join();
+  }));
+}
+
 }  // namespace
 }  // namespace weft

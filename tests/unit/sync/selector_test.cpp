@@ -54,6 +54,35 @@ TEST_P(SelectorTest, WaitsForACountKnownAtRunTime) {
   });
 }
 
+// What a case is about may have changed since it was added.
+TEST_P(SelectorTest, FindsHandlesThatBecameEmptyReady) {
+  in_fiber([] {
+    Nursery nursery;
+    auto task = nursery.spawn([] { return 1; });
+    auto channel = make_channel<int>(1);
+    std::vector<Error> errors;
+    Selector selector(1);
+    EXPECT_TRUE(selector.add(on_done(task, [&](Result<int> end) {
+      errors.push_back(end ? Error(Errc{}) : end.error());
+    })));
+    EXPECT_TRUE(selector.wait());
+    auto other = nursery.spawn([] { return 2; });  // in the same frame, maybe
+    EXPECT_TRUE(selector.wait());
+    EXPECT_EQ(other.join().value(), 2);
+    selector.remove(0);
+    EXPECT_TRUE(selector.add(on_receive(channel.receiver, [&](Result<int> end) {
+      errors.push_back(end ? Error(Errc{}) : end.error());
+    })));
+    EXPECT_TRUE(channel.sender.send(3));
+    EXPECT_TRUE(selector.wait());
+    channel.sender = {};
+    channel.receiver = {};
+    EXPECT_TRUE(selector.wait());
+    EXPECT_EQ(errors, (std::vector<Error>{Errc{}, Errc::invalid, Errc{},
+                                          Errc::invalid}));
+  });
+}
+
 TEST_P(SelectorTest, ForgetsWhatIsRemoved) {
   in_fiber([] {
     Event one;
