@@ -345,8 +345,7 @@ TEST_F(StealTest, TakesOverWhatAWorkerKeptWhenItIsStuck) {
       WEFT_TRY(pong.receiver.receive());
     }
     WEFT_TRY(late.sender.send(1));
-    while (!ran) {
-    }
+    hold_worker_until([&ran] { return ran.load(); });
     ping.sender.close();
     return nursery.join();
   }));
