@@ -2,8 +2,8 @@
 //
 // Under the lock two parties only agree (Deal): who has which position of the
 // buffer, who is given to or taken from. Values move afterwards, so no code of
-// the user's runs under the lock; who needs a slot meanwhile waits for its
-// stamp.
+// the user's runs under the lock (but for a close, see below); who needs a slot
+// meanwhile waits for its stamp.
 //
 //   buffer      waiting      a send                 a receive
 //   ---------   ----------   --------------------   --------------------------
