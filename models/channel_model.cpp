@@ -314,7 +314,7 @@ Protocol channel() {
           {"mark: receiver not written", kCore, "::mark_waiting(",
            "(t, t | kRingWaits, relaxed, relaxed);", relaxed, kSkip},
           {"mark: sender's tail not written", kCore, "::mark_waiting(",
-           "(t, t | kRingWaits, relaxed, relaxed))", relaxed, kSkip},
+           "t, t | kRingWaits, relaxed, relaxed))", relaxed, kSkip},
           {"mark: sender's head not written", kCore, "::mark_waiting(",
            "h | kRingWaits", relaxed, kSkip},
           {"unmark: head not written", kCore, "::unmark_all(",

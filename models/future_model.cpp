@@ -220,8 +220,8 @@ Protocol future() {
            kSkip},
           {"reset: not written", kWord, "::reset(", "word_.store", relaxed,
            kSkip},
-          {"settle: gone relaxed", kNode, "::settle(", "gone_.store"},
-          {"settle: gone not written", kNode, "::settle(", "gone_.store",
+          {"conclude: gone relaxed", kNode, "::conclude(", "gone_.store"},
+          {"conclude: gone not written", kNode, "::conclude(", "gone_.store",
            relaxed, kSkip}}};
 }
 

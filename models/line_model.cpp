@@ -311,7 +311,7 @@ Protocol lines() {
       .mutations = {
           {"lock relaxed", kLock, "::try_lock(", "held_.exchange"},
           {"unlock relaxed", kLock, "::unlock(", "held_.store"},
-          {"settle: gone not written", kNode, "::settle(", "gone_.store",
+          {"conclude: gone not written", kNode, "::conclude(", "gone_.store",
            relaxed, kSkip},
           {"once: is_done relaxed", kCores, "::is_done(", "state.load"},
           {"once: done relaxed", kCounts, "::end(", "State::done, release"},

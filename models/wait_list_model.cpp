@@ -312,7 +312,7 @@ Protocol wait_list() {
                     {"wait again", wait_again},
                     {"close", close},
                     {"close for all", close_for_all}},
-      .mutations = {{"settle: gone not written", kNode, "::settle(",
+      .mutations = {{"conclude: gone not written", kNode, "::conclude(",
                      "gone_.store", relaxed, Effect::skip},
                     {"remove: gone not written", kNodeHead, "::unlinked(",
                      "gone_.store", relaxed, Effect::skip},

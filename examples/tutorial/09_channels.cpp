@@ -39,7 +39,8 @@ Status pipeline() {
       return {};
     });
   }
-  packed = {};  // theirs are the last senders now
+  packed = {};   // theirs are the last senders now,
+  to_pack = {};  // and theirs the last receivers: if they fail, sends do
 
   int written = 0;
   Status end;

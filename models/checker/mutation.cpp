@@ -17,8 +17,11 @@ const std::vector<std::string>& lines_of(const std::string& file) {
   static std::map<std::string, std::vector<std::string>> known;
   const auto [found, added] = known.try_emplace(file);
   if (added) {
-    // The compiler names files of weft relative to its folder.
-    std::ifstream stream(std::filesystem::path(WEFT_FOLDER) / file);
+    // The compiler names files of weft relative to its folder; one that is
+    // called by a cache, maybe relative to the build below that.
+    std::string_view name = file;
+    while (name.starts_with("../")) name.remove_prefix(3);
+    std::ifstream stream(std::filesystem::path(WEFT_FOLDER) / name);
     if (!stream) stream.open(file);
     for (std::string line; std::getline(stream, line);) {
       found->second.push_back(line.substr(0, line.find("//")));
