@@ -212,7 +212,7 @@ Protocol thread_wait() {
                      "wake.store(1", relaxed, Effect::skip},
                     {"sleep_as_proxy: 1 stays", kCarrier, "sleep_as_proxy(",
                      "wake.store(0", relaxed, Effect::skip},
-                    {"conclude: gone relaxed", kNode, "::conclude(", "gone_.store"},
+                    {"claim: gone relaxed", kNode, "::claim(", "gone_.store"},
                     {"conclude: gone not written", kNode, "::conclude(",
                      "gone_.store", relaxed, Effect::skip},
                     {"gone relaxed", kNodeHead, "::gone(", "gone_.load"},
