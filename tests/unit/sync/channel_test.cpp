@@ -275,7 +275,7 @@ TEST_P(ChannelTest, SaysThatThereIsNoMemoryForIt) {
   in_fiber([] {
     auto huge = make<int>(SIZE_MAX);
     expect_refused(huge.sender, huge.receiver, Errc::exhausted);
-    auto large = make<int>(std::size_t{1} << 44);
+    auto large = make<int>(std::size_t{1} << 45);
     expect_refused(large.sender, large.receiver, Errc::exhausted);
 #if defined(WEFT_FAULTS)
     const base::Refusal refusal(base::FaultPoint::channel);
