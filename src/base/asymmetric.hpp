@@ -65,7 +65,8 @@ void heavy_barrier() noexcept;
 
 // Any thread: the hot side's store.
 template <typename T>
-void light_store(Atomic<T>& word, T value) noexcept {
+[[gnu::always_inline]] inline void light_store(Atomic<T>& word,
+                                               T value) noexcept {
   if (membarrier_works()) [[likely]] {
     word.store(value, release);     // the pair of the caller's edge
     asm volatile("" ::: "memory");  // the compiler keeps the order as well

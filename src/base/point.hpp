@@ -28,8 +28,9 @@ enum class Point : std::uint8_t {
   expired,    // a timer is off its heap; its wait is not claimed
   spinning,   // who would have to wait gives the other side a moment first
   filling,    // a value is in its slot, which does not say so yet
+  closing,    // a close has told some of those who wait, and not all
 };
-inline constexpr unsigned kPoints = 10;
+inline constexpr unsigned kPoints = 11;
 
 #if defined(WEFT_FAULTS)
 

@@ -91,6 +91,58 @@ struct Slot {
   }
 };
 
+// A block for a closure in the memory of a nursery, and what belongs to it.
+struct ClosureBlock {
+  void* block;
+  void* arena;
+};
+void free_closure(const ClosureBlock& where, std::size_t bytes,
+                  std::size_t align) noexcept;
+
+// One closure in the storage, or in its nursery if it is too large for that.
+template <typename T>
+struct ClosureSlot {
+  // allocate(bytes, align) -> ClosureBlock; may throw.
+  template <typename Allocate, typename... Args>
+  static void make(void* storage, Allocate&& allocate, Args&&... args) {
+    if constexpr (kFitsFrame<T>) {
+      ::new (storage) T(std::forward<Args>(args)...);
+    } else {
+      struct Free {  // a copy that throws leaves nothing behind
+        ClosureBlock where;
+        bool made = false;
+        ~Free() {
+          if (!made) free_closure(where, sizeof(T), alignof(T));
+        }
+      } unless{allocate(sizeof(T), alignof(T))};
+      ::new (unless.where.block) T(std::forward<Args>(args)...);
+      ::new (storage) ClosureBlock(unless.where);
+      unless.made = true;
+    }
+  }
+  static void drop(void* storage) noexcept {
+    if constexpr (kFitsFrame<T>) {
+      Slot<T>::drop(storage);
+    } else {
+      const auto where = *std::launder(static_cast<ClosureBlock*>(storage));
+      static_cast<T*>(where.block)->~T();
+      free_closure(where, sizeof(T), alignof(T));
+    }
+  }
+  static T take(void* storage) {
+    if constexpr (kFitsFrame<T>) {
+      return Slot<T>::take(storage);
+    } else {
+      struct Drop {
+        void* storage;
+        ~Drop() { drop(storage); }
+      } drop_after{storage};
+      const auto* where = std::launder(static_cast<ClosureBlock*>(storage));
+      return std::move(*static_cast<T*>(where->block));
+    }
+  }
+};
+
 template <typename T>
 inline void put_result(void* storage, Result<T>&& result, Outcome& outcome) {
   if (!result) {
@@ -130,7 +182,7 @@ struct Closure {
   using Value = typename Body<F, Args...>::type;
 
   static Outcome run(void* storage) {
-    Data data = Slot<Data>::take(storage);
+    Data data = ClosureSlot<Data>::take(storage);
     return run_into(storage, [&]() -> decltype(auto) {
       return std::apply(
           [](F& f, Args&... args) -> decltype(auto) {
@@ -148,7 +200,7 @@ struct Closure {
   }
 
   static constexpr BodyOps kOps{
-      &run, &Slot<Data>::drop,
+      &run, &ClosureSlot<Data>::drop,
       std::is_trivially_destructible_v<
           std::conditional_t<std::is_void_v<Value>, int, Value>>&&
               kFitsFrame<std::conditional_t<std::is_void_v<Value>, int, Value>>
