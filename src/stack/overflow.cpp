@@ -35,9 +35,10 @@ struct sigaction former_bus;   // immutable once former_known
 void print_report(const Stack& stack, const void* fault) noexcept {
   base::Line().text("weft: stack overflow in ").write();
   const auto describe =
-      describe_owner.load(seq_cst);  // no edge to reason about
-  if (describe != nullptr && stack.owner != nullptr) {
-    describe(stack.owner, STDERR_FILENO);
+      describe_owner.load(seq_cst);               // no edge to reason about
+  void* const owner = stack.owner.load(relaxed);  // its own thread
+  if (describe != nullptr && owner != nullptr) {
+    describe(owner, STDERR_FILENO);
   } else {
     base::Line().text("a fiber without a name").write();
   }

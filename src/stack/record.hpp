@@ -23,15 +23,19 @@ namespace weft::stack {
 // The record of one stack, at its high end, so that a parked fiber and the
 // record share one page.
 struct alignas(kCacheLine) Stack {
-  Stack* next;              // owner only: link in a cache or the pool
+  union {
+    Stack* next;    // owner only: link in a cache or the pool
+    void* listing;  // while leased, owner only: opaque, of whoever runs here
+  };
   std::byte* low;           // immutable: lowest usable byte, above the guard
   std::size_t size;         // immutable: usable bytes, those of its class
-  void* owner;              // who runs here, for the overflow report
+  Atomic<void*> owner;      // who runs here; others look
   void* sanitizer;          // opaque: the instrumentation's view of the stack
   unsigned leases;          // likewise
   std::uint8_t size_class;  // immutable: index in the pool
   GuardKind guard;          // immutable: never `automatic`
   bool leased;              // owner only: S3
+  bool lost;                // nothing runs here again; S5
   Stack* next_batch;        // pool only: in the first stack of each batch
   std::size_t batch_size;   // pool only: likewise
 

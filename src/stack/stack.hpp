@@ -16,6 +16,8 @@
 //       and nothing runs on it unless it is leased.
 //   S4  Memory stays mapped until the pool ends: a stale pointer to a stack
 //       points to a stack.
+//   S5  A stack that was lost stays mapped for good, as its fiber left it:
+//       others may know what is on it.
 #pragma once
 
 #include <array>
@@ -65,6 +67,8 @@ class StackPool {
                             Refused* refused = nullptr) noexcept;
   // Any thread that owns the stack and is not on it.
   void give(Stack* stack) noexcept;
+  // The same: nothing on it was destroyed, so nothing runs on it again.
+  void lose(Stack* stack) noexcept;
 
   // Any thread. Puts up to `count` stacks of the default size in front of
   // `list`; answers how many. 0: no memory.
@@ -80,7 +84,7 @@ class StackPool {
 
   struct Counts {
     std::size_t mapped;          // stacks that exist
-    std::size_t in_use;          // not in the pool: with fibers, in caches
+    std::size_t in_use;          // with fibers, in caches
     std::size_t reserved_bytes;  // address space, most of it never touched
   };
   // Any thread.

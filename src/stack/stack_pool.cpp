@@ -57,12 +57,17 @@ StackPool::~StackPool() {
              in_use_);
   while (Slab* slab = slabs_) {
     slabs_ = slab->next;
-    if (before_unmap_ != nullptr) {
-      for (std::size_t i = 0; i < slab->carved; ++i) {
-        before_unmap_(*slab->record(i));
-      }
+    bool keep = false;  // S5
+    for (std::size_t i = 0; i < slab->carved; ++i) {
+      keep = keep || slab->record(i)->lost;
     }
-    Slab::unmap(slab);
+    for (std::size_t i = 0; i < slab->carved; ++i) {
+      Stack& stack = *slab->record(i);
+      if (stack.lost) continue;
+      if (before_unmap_ != nullptr) before_unmap_(stack);
+      if (keep) (void)release_pages(stack);
+    }
+    if (!keep) Slab::unmap(slab);
   }
 }
 
@@ -85,6 +90,13 @@ void StackPool::give(Stack* stack) noexcept {
   stack->leased = false;
   const std::lock_guard guard(lock_);
   classes_[stack->size_class].warm.push_one(stack);
+  --in_use_;
+}
+
+void StackPool::lose(Stack* stack) noexcept {
+  WEFT_ASSERT(stack->leased && !stack->carries_caller(), "S3");
+  stack->lost = true;
+  const std::lock_guard guard(lock_);
   --in_use_;
 }
 
@@ -216,12 +228,13 @@ Stack* StackPool::furnish(const Slab& slab, std::size_t slot,
       .next = nullptr,
       .low = guard_page + page_size(),
       .size = classes_[index].size,
-      .owner = nullptr,
+      .owner{nullptr},
       .sanitizer = nullptr,
       .leases = 0,
       .size_class = static_cast<std::uint8_t>(index),
       .guard = kind,
       .leased = false,
+      .lost = false,
       .next_batch = nullptr,
       .batch_size = 0,
   };

@@ -20,4 +20,8 @@ void set_virtual_now(const std::int64_t* now) noexcept;
   return deadline.when().time_since_epoch().count();
 }
 
+[[nodiscard]] constexpr Deadline deadline(std::int64_t when) noexcept {
+  return Deadline(Clock::time_point(Clock::duration(when)));
+}
+
 }  // namespace weft::time

@@ -13,7 +13,7 @@ bool TimerHeap::insert(TimerNode& node) noexcept {
   WEFT_ASSERT(node.index == TimerNode::kOut, "H2");
   if (size_ == capacity_) return false;
   node.heap = this;
-  node.sequence = sequence_++;
+  node.sequence = (sequence_ += 2) | (node.sequence & 1u);
   sift_up(size_++, {node.when, &node});
   if (node.index == 0) publish_next();
   return true;

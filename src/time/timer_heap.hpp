@@ -38,8 +38,13 @@ struct TimerNode {
 
   Plain<std::int64_t> when = kNever;  // fixed while it is in a heap
   Plain<std::uint32_t> index = kOut;
-  Plain<std::uint32_t> sequence = 0;  // orders equal deadlines; wraps
+  Plain<std::uint32_t> sequence = 0;  // orders equal deadlines, in steps of
+                                      // two; wraps. Odd: a scope's
   Plain<TimerHeap*> heap = nullptr;   // the last one it was in
+
+  // Whose is it: a fiber's that waits, or a scope's? Fixed before it is armed.
+  void be_scope() noexcept { sequence = 1; }
+  bool is_scope() const noexcept { return (sequence & 1u) != 0; }
 };
 
 class TimerHeap {
