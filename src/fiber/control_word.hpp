@@ -1,12 +1,6 @@
 // control_word.hpp: who owns a fiber, and what its current wait came to.
 //
-//   bits 0-3    state    see State
-//   bit  4      token    a raw unpark came while not parked
-//   bit  5      cancel   this fiber was cancelled; sticky until it ends
-//   bit  6      shield   the current wait is not a cancel point
-//   bits 8-23   owner    worker id, 1-based, in running and parking; else 0
-//   bits 24-39  claim    of the current wait: see Who
-//   bits 40-63  ticket   low bits of the fiber's count of waits
+// word_layout.hpp has its bits.
 //
 // The claim belongs to the wait, not to who runs the fiber: nodes stay linked
 // and claimable while the fiber wakes for nothing, looks and parks again.
@@ -39,11 +33,11 @@
 #include "base/check.hpp"
 #include "fiber/states.hpp"
 #include "fiber/transition.hpp"
-#include <weft/detail/here.hpp>
+#include "fiber/word_layout.hpp"
 
 namespace weft::fiber {
 
-class ControlWord {
+class ControlWord : private WordLayout {
  public:
   // Spawner only; the frame came from a pool.
   void reserve() noexcept {
@@ -53,9 +47,16 @@ class ControlWord {
                 relaxed);  // exclusive: C1
   }
 
-  // Spawner only: the frame is complete.
-  void publish() noexcept {
+  // Spawner only: the fiber pays for what it does.
+  void be_metered() noexcept {
     const auto w = word_.load(relaxed);  // exclusive: C1
+    word_.store(w | kMetered, relaxed);  // exclusive: C1
+  }
+
+  // Spawner only: the frame is complete. look: sets the cancel bit, so that the
+  // fiber looks at its first cancel point.
+  void publish(bool look = false) noexcept {
+    const auto w = word_.load(relaxed) | (look ? kCancel : 0);  // exclusive: C1
     record(Logical::init, Logical::runnable, Actor::spawner);
     word_.store(with_state(w, State::fresh), release);  // [spawn]
   }
@@ -70,7 +71,7 @@ class ControlWord {
   [[nodiscard]] Started start(unsigned owner) noexcept {
     const auto w = move(State::fresh, State::running, owner);  // [spawn]
     record(Logical::runnable, Logical::running, Actor::worker);
-    return (w & kCancel) != 0 ? Started::run_cancelled : Started::run;
+    return (w & kAlone) != 0 ? Started::run_cancelled : Started::run;
   }
 
   // The same where nobody else has the handle, so that only a runtime that
@@ -81,7 +82,7 @@ class ControlWord {
     word_.store(with_owner(with_state(w, State::running), owner),
                 relaxed);  // C1
     record(Logical::runnable, Logical::running, Actor::worker);
-    return (w & kCancel) != 0 ? Started::run_cancelled : Started::run;
+    return (w & kAlone) != 0 ? Started::run_cancelled : Started::run;
   }
 
   // Dequeuer only: queued -> running.
@@ -138,34 +139,22 @@ class ControlWord {
 
   // Any thread with a raw handle. Leaves a token if the fiber is not parked;
   // exchanges even if one is there: the caller's writes need [wake].
-  [[nodiscard]] Unparked unpark() noexcept {
-    for (auto w = word_.load(relaxed);;) {  // the exchange decides
-      if (!is_live(state(w))) return Unparked::nothing;
-      const bool owns = state(w) == State::parked;
-      const auto next = owns ? with_state(w, State::queued) : w | kToken;
-      if (word_.compare_exchange_weak(w, next, acq_rel,
-                                      relaxed)) {  // [wake] [context]
-        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
-        return owns ? Unparked::owns : Unparked::nothing;
-      }
-    }
+  [[nodiscard]] Unparked unpark() noexcept { return interrupt(0); }
+  // Any thread. The fiber shall look at its scopes: wakes it for nothing. The
+  // frame may have been used again: every wait puts up with that.
+  [[nodiscard]] Unparked nudge() noexcept { return interrupt(kCancel); }
+  // The same, and it is cancelled itself; the frame is held.
+  [[nodiscard]] Unparked cancel() noexcept {
+    return interrupt(kCancel | kAlone);
   }
 
-  // Any thread. Sets cancel, and settles an open wait that is no shield.
-  [[nodiscard]] Unparked cancel() noexcept {
-    for (auto w = word_.load(acquire);;) {  // [context]
-      if (!is_live(state(w))) return Unparked::nothing;
-      const bool settles = claim_of(w) == Who::open && (w & kShield) == 0;
-      const bool owns = settles && state(w) == State::parked;
-      auto next = w | kCancel;
-      if (settles) next = with_claim(next, Who::cancelled);
-      if (owns) next = with_state(next, State::queued);
-      if (word_.compare_exchange_weak(w, next, acq_rel,
-                                      acquire)) {  // [wake] [context]
-        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
-        return owns ? Unparked::owns : Unparked::nothing;
-      }
-    }
+  // The fiber, or its guest: is about to look at its scopes.
+  void begin_look() noexcept {
+    word_.fetch_and(~kCancel, acq_rel);  // [wake]
+  }
+  // The same, when it must stop, or may have to.
+  void look_again() noexcept {
+    word_.fetch_or(kCancel, acq_rel);  // [wake]
   }
 
   // The fiber, after it was resumed: open means woken for nothing, and the
@@ -183,14 +172,14 @@ class ControlWord {
     }
   }
 
-  // The fiber, when publishing found a source ready: open -> withdrawn.
-  // Answers withdrawn, or who was faster.
-  [[nodiscard]] Who withdraw() noexcept {
+  // The fiber, when publishing found a source ready, or when it must stop:
+  // open -> withdrawn, or cancelled. Answers that, or who was faster.
+  [[nodiscard]] Who withdraw(Who as = Who::withdrawn) noexcept {
     for (auto w = word_.load(acquire);;) {  // [wake]
       if (claim_of(w) != Who::open) return claim_of(w);
-      const auto next = with_claim(w, Who::withdrawn);
+      const auto next = with_claim(w, as);
       if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
-        return Who::withdrawn;
+        return as;
       }
     }
   }
@@ -207,20 +196,20 @@ class ControlWord {
     }
   }
 
-  // The fiber, back from a raw park. Closes the wait; takes the token if that
-  // was what refused the commit, and leaves one that came later. Answers
-  // cancelled, or withdrawn: woken.
-  [[nodiscard]] Who end_park() noexcept {
+  // The fiber, back from a raw park. Closes the wait, which nobody claims;
+  // takes the token if that was what refused the commit, and leaves one that
+  // came later.
+  void end_park() noexcept {
     for (auto w = word_.load(acquire);;) {  // [wake]
+      WEFT_ASSERT(claim_of(w) == Who::open, "C2");
       const bool refused = state(w) == State::parking;
-      const auto who = claim_of(w) == Who::open ? Who::withdrawn : claim_of(w);
-      auto next = with_claim(with_state(w, State::running), who);
+      auto next = with_claim(with_state(w, State::running), Who::withdrawn);
       if (refused) next &= ~kToken;
       if (word_.compare_exchange_weak(w, next, acq_rel, acquire)) {  // [wake]
         if (refused) {
           record(Logical::parking, Logical::running, Actor::owner);
         }
-        return who;
+        return;
       }
     }
   }
@@ -262,9 +251,9 @@ class ControlWord {
 
   // Worker only, frame exclusive: an ended fiber has something left to do.
   void revive(unsigned owner, bool was_cancelled) noexcept {
-    auto w = word_.load(relaxed);  // exclusive: C1
+    auto w = word_.load(relaxed) | kCancel;  // exclusive: C1
     WEFT_ASSERT(state(w) == State::done, "C1");
-    if (was_cancelled) w |= kCancel;
+    if (was_cancelled) w |= kAlone;
     word_.store(with_owner(with_state(w, State::running), owner),
                 relaxed);  // exclusive: C1
   }
@@ -292,8 +281,17 @@ class ControlWord {
   State state_now() const noexcept {  // any thread: a snapshot
     return state(word_.load(relaxed));
   }
-  bool cancelled() const noexcept {  // the fiber itself, or a snapshot
+  bool must_look() const noexcept {  // the fiber itself
     return (word_.load(relaxed) & kCancel) != 0;
+  }
+  bool is_metered() const noexcept {  // the fiber itself; fixed at its start
+    return (word_.load(relaxed) & kMetered) != 0;
+  }
+  bool is_shielded() const noexcept {  // whoever owns the fiber
+    return (word_.load(relaxed) & kShield) != 0;
+  }
+  bool cancelled() const noexcept {  // the fiber itself, or a snapshot
+    return (word_.load(relaxed) & kAlone) != 0;
   }
   // The specification's values: IDLE 0, ASSIGNED -1, PARKED -2, DONE -4,
   // OWNED > 0; internal: hosting -3, reserved -5.
@@ -301,46 +299,6 @@ class ControlWord {
   Logical logical() const noexcept;
 
  private:
-  static constexpr std::uint64_t kToken = 1u << 4;
-  static constexpr std::uint64_t kCancel = detail::kCancel;
-  static constexpr std::uint64_t kShield = 1u << 6;
-  static constexpr unsigned kOwnerShift = 8;
-  static constexpr unsigned kClaimShift = 24;
-  static constexpr unsigned kTicketShift = 40;
-  static constexpr std::uint64_t kTicketLow = 0xFFFFFF;
-  static constexpr std::uint64_t kTicketMask = kTicketLow << kTicketShift;
-
-  static constexpr std::uint64_t bits(State s) noexcept {
-    return static_cast<std::uint64_t>(s);
-  }
-  static constexpr State state(std::uint64_t w) noexcept {
-    return static_cast<State>(w & 0xF);
-  }
-  static constexpr Who claim_of(std::uint64_t w) noexcept {
-    return static_cast<Who>((w >> kClaimShift) & 0xFFFF);
-  }
-  static constexpr std::uint64_t ticket_of(std::uint64_t w) noexcept {
-    return w >> kTicketShift;
-  }
-  static constexpr std::uint64_t with_state(std::uint64_t w, State s) noexcept {
-    return (w & ~std::uint64_t{0xF}) | bits(s);
-  }
-  static constexpr std::uint64_t with_owner(std::uint64_t w,
-                                            unsigned owner) noexcept {
-    return (w & ~(std::uint64_t{0xFFFF} << kOwnerShift)) |
-           (std::uint64_t{owner} << kOwnerShift);
-  }
-  static constexpr std::uint64_t with_claim(std::uint64_t w, Who who) noexcept {
-    return (w & ~(std::uint64_t{0xFFFF} << kClaimShift)) |
-           (static_cast<std::uint64_t>(who) << kClaimShift);
-  }
-  static constexpr std::uint64_t next_ticket(std::uint64_t masked) noexcept {
-    return masked + (std::uint64_t{1} << kTicketShift);  // wraps in 24 bits
-  }
-  static constexpr bool is_live(State s) noexcept {
-    return s >= State::fresh && s <= State::hosting;
-  }
-
   // Owner bits are zero in every state that a worker takes over from, so one
   // addition moves state and owner and leaves the flags to their writers.
   std::uint64_t move(State from, State to, unsigned owner) noexcept {
@@ -350,6 +308,20 @@ class ControlWord {
         word_.fetch_add(change, acq_rel);  // [spawn] [context] [wake]
     WEFT_ASSERT(state(w) == from, "C3");
     return w;
+  }
+
+  Unparked interrupt(std::uint64_t flags) noexcept {
+    for (auto w = word_.load(relaxed);;) {  // the exchange decides
+      if (!is_live(state(w))) return Unparked::nothing;
+      const bool owns = state(w) == State::parked;
+      auto next = w | flags;
+      next = owns ? with_state(next, State::queued) : next | kToken;
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      relaxed)) {  // [wake] [context]
+        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
+        return owns ? Unparked::owns : Unparked::nothing;
+      }
+    }
   }
 
   Begun begin(std::uint64_t ticket, bool shield, bool take_token) noexcept {

@@ -1,5 +1,6 @@
 #include "fiber/family.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include "base/check.hpp"
@@ -41,13 +42,18 @@ std::int64_t Family::count() const noexcept {
   return count < 0 ? 0 : count;
 }
 
-void Family::fail(Error error, std::exception_ptr exception) noexcept {
-  failure_lock_.lock();
-  if (!failure_) {
-    failure_.error = error;
-    failure_.exception.swap(exception);
-  }
-  failure_lock_.unlock();
+void Family::fail(const Failure& failure,
+                  std::unique_ptr<Failed> told) noexcept {
+  const std::lock_guard guard(failure_lock_);
+  if (!failure_) failure_ = failure;
+  if (told == nullptr) return;
+  told->before = std::move(failed_);
+  failed_ = std::move(told);
+}
+
+Failure Family::first_failure() noexcept {
+  const std::lock_guard guard(failure_lock_);
+  return failure_;
 }
 
 }  // namespace weft::fiber

@@ -8,6 +8,8 @@
 //
 // Invariants
 //   J4  live_ - (kBias, unless a join waits) + own_ == children not yet left.
+//       The children of a family that has one above it are counted there, too,
+//       and leave it last.
 //   J5  A leave that does not reach zero is the child's last touch. One that
 //       does takes the node out of joiner_ as its last touch; so a join that
 //       gives up waits until it has (kTaken).
@@ -20,34 +22,55 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
+#include "fiber/scope.hpp"
 #include "fiber/wait_node.hpp"
 #include <weft/detail/body.hpp>
 #include <weft/result.hpp>
 
 namespace weft::fiber {
 
-struct FirstFailure {
-  Error error{Errc{}};  // Errc{}: nobody failed; panicked: see exception
-  std::exception_ptr exception;
+struct Failure {
+  Error error{Errc{}};  // Errc{}: none; panicked: see exception
+  std::exception_ptr exception = nullptr;
 
   explicit operator bool() const noexcept { return !(error == Errc{}); }
 };
 
-class Family {
- public:
-  // owner: the fiber that spawns cheaply; nullptr: any thread does.
-  explicit Family(Fiber* owner) noexcept : owner_(owner) {}
-  Family(const Family&) = delete;
-  Family& operator=(const Family&) = delete;
+// One child that failed, or one that could not be started: then it has no id.
+struct Failed {
+  Failure failure;
+  std::uint64_t fiber = 0;
+  std::string name = {};
+  std::unique_ptr<Failed> before = nullptr;
+};
 
-  Fiber* owner() const noexcept { return owner_; }
+class Family : public Scope {
+ public:
+  // owner: the fiber that spawns cheaply, and that it covers; nullptr: any
+  // thread spawns.
+  // up: without an owner, a family whose join waits for these children, too.
+  explicit Family(Fiber* owner, bool fails_fast = true,
+                  Family* up = nullptr) noexcept
+      : Scope(Kind::nursery, owner, up), fails_fast_(fails_fast) {}
+
+  ~Family() {  // in a loop: they may be many
+    while (failed_ != nullptr) failed_ = std::move(failed_->before);
+  }
+
+  Fiber* owner() const noexcept { return covered(); }
+  Family* up() const noexcept {
+    return covered() == nullptr ? static_cast<Family*>(parent()) : nullptr;
+  }
 
   // Before the child is published. `by`: the spawning fiber.
   void enter(const Fiber* by) noexcept {
-    if (by == owner_ && by != nullptr) {
+    if (by == owner() && by != nullptr) {
       own_.store(own_.load(relaxed) + 1, relaxed);  // one writer
     } else {
       live_.fetch_add(1, relaxed);  // the child's own publication orders it
@@ -83,22 +106,39 @@ class Family {
 
   std::int64_t count() const noexcept;  // owner: exact; others: roughly
 
-  // Any thread: keeps the first.
-  void fail(Error error, std::exception_ptr exception) noexcept;
+  // Any thread that keeps the nursery from ending: keeps the first, and tells
+  // of all. nullptr: no memory for more than the first.
+  void fail(const Failure& failure, std::unique_ptr<Failed> told) noexcept;
+  bool fails_fast() const noexcept { return fails_fast_; }
+  // The same: the first, if anything failed.
+  Failure first_failure() noexcept;
   // Owner only, after the children have gone.
-  const FirstFailure& failure() const noexcept { return failure_; }
+  const Failure& failure() const noexcept { return failure_; }
+  // Any thread that keeps the nursery from ending: calls use(failed) for each,
+  // last first.
+  template <typename Use>
+  void for_each_failure(Use&& use) const {
+    failure_lock_.lock();
+    const Failed* one = failed_.get();
+    failure_lock_.unlock();
+    while (one != nullptr) {  // they do not change any more
+      use(*one);
+      one = one->before.get();
+    }
+  }
 
  private:
   static constexpr std::int64_t kBias = std::int64_t{1} << 40;
   static constexpr std::uintptr_t kNone = 0;
   static constexpr std::uintptr_t kTaken = 1;
 
-  Fiber* const owner_;
+  const bool fails_fast_;        // the first failure stops all
   Atomic<std::int64_t> own_{0};  // written by the owner only
   Atomic<std::int64_t> live_{kBias};
   Atomic<std::uintptr_t> joiner_{kNone};
-  base::SpinLock failure_lock_;
-  FirstFailure failure_;  // guarded by failure_lock_ until joined
+  mutable base::SpinLock failure_lock_;
+  Failure failure_;                 // guarded by failure_lock_ until joined
+  std::unique_ptr<Failed> failed_;  // the same; the last one
 };
 
 }  // namespace weft::fiber

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "fiber/family.hpp"
 
 namespace weft::fiber {
 
@@ -13,6 +14,7 @@ namespace weft::fiber {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 static_assert(offsetof(Fiber, word) == detail::kControlWord);
+static_assert(offsetof(Fiber, storage) == 2 * kCacheLine);
 #pragma GCC diagnostic pop
 
 void Fiber::set_exception(std::exception_ptr what) noexcept {
@@ -23,7 +25,7 @@ void Fiber::set_exception(std::exception_ptr what) noexcept {
 void Fiber::run_body() noexcept {
   if (skip_body) {
     body->drop_closure(storage.bytes);
-    set_error(Errc::cancelled);
+    set_error(to_errc(stop_of(*this)));
     return;
   }
   try {
@@ -31,8 +33,48 @@ void Fiber::run_body() noexcept {
   } catch (...) {
     set_exception(std::current_exception());
   }
+  WEFT_CHECK(scope == nullptr || scope->covered() != this,
+             "a fiber ended inside of a scope (Nursery, CancelScope, Shield) "
+             "that it opened and did not close");
   if (has_extras) [[unlikely]]
     take_inherited();
+}
+
+Family& Fiber::family() const noexcept { return static_cast<Family&>(*scope); }
+
+bool Fiber::answers_stop() noexcept {
+  return outcome == Outcome::error && stop_of(*this) != Stop::none &&
+         (error() == Errc::cancelled || error() == Errc::timed_out);
+}
+
+void Fiber::enlist() noexcept {
+  // A guest waits in its hosts' place: they must be told as well. From the
+  // exchange on, who tells a host finds the guest at its stack; who told it
+  // before is seen by the look that follows (P4).
+  for (auto* place = static_cast<Listing*>(stack->listing); place != nullptr;
+       place = place->below) {
+    Fiber& own = *place->fiber;
+    if (!own.listed) {
+      own.listed = true;
+      Scope* base = own.scope;
+      while (base->covered() == &own) base = base->parent();
+      base->add(*place);
+    }
+    if (&own != this) own.word.look_again();
+  }
+}
+
+void Fiber::delist() noexcept {
+  scope->remove(*static_cast<Listing*>(stack->listing));
+  listed = false;
+}
+
+void Fiber::take_back_stack() noexcept {
+  stack->owner.store(this, relaxed);       // see enlist()
+  if (host == nullptr || !listed) return;  // told itself; or looks first
+  // Who told a host while the guest was here told the guest, in vain.
+  enlist();
+  word.look_again();
 }
 
 void Fiber::take_inherited() noexcept {
@@ -40,10 +82,17 @@ void Fiber::take_inherited() noexcept {
   if (own.inherited == Errc{}) return;
   // Whom only a cancel ended has not failed, its children have: the family
   // hears of that when the fiber winds up.
-  if (answers_cancel()) return;
+  if (answers_stop()) return;
   const auto error = std::exchange(own.inherited, Errc{});
   auto exception = std::move(own.inherited_exception);
-  if (outcome != Outcome::value) return;  // its own failure says enough
+  if (outcome != Outcome::value) {
+    // Its own failure says enough, unless it only tells that waits were ended.
+    if (outcome == Outcome::exception ||
+        (!(this->error() == Errc::cancelled) &&
+         !(this->error() == Errc::timed_out))) {
+      return;
+    }
+  }
   drop_result();
   if (exception != nullptr) {
     set_exception(std::move(exception));
@@ -78,6 +127,7 @@ void Fiber::drop_locals() noexcept {
     local->drop(local->value);
     delete local;
   }
+  if (own.account != nullptr) own.account->close();
 }
 
 void Fiber::drop_extras() noexcept {
@@ -141,7 +191,7 @@ std::int64_t ControlWord::spec_value() const noexcept {
       return -1;
     case State::running:
     case State::parking:
-      return static_cast<std::int64_t>((w >> kOwnerShift) & 0xFFFF);
+      return static_cast<std::int64_t>((w >> kOwnerShift) & kOwnerMask);
     case State::parked:
       return -2;
     case State::hosting:

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string_view>
 
 #include "base/atomic.hpp"
@@ -14,10 +15,12 @@
 #include "context/exception_state.hpp"
 #include "fiber/control_word.hpp"
 #include "fiber/join_word.hpp"
+#include "fiber/scope.hpp"
 #include "fiber/wait_node.hpp"
 #include "stack/stack.hpp"
 #include "time/timer_heap.hpp"
 #include <weft/detail/body.hpp>
+#include <weft/fiber.hpp>
 
 namespace weft::fiber {
 
@@ -37,7 +40,16 @@ struct Name {
   char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
 
-// What few fibers have: a name, locals, somebody else's failure.
+// What a metered fiber pays from: wait/purse.hpp has the one kind there is.
+struct Account {
+  virtual ~Account() = default;
+  // The fiber at its end, or its spawner if it never starts: what is left goes
+  // back. It pays for nothing any more.
+  virtual void close() noexcept = 0;
+};
+
+// What few fibers have: a name, locals, somebody else's failure, a deadline,
+// limits.
 //
 // Edges
 //   [name]  Fiber::set_name() -> Fiber::name(): the text.
@@ -46,6 +58,28 @@ struct Extras {
   Local* locals = nullptr;
   Error inherited{Errc{}};  // of a nursery nobody joined; Errc{}: none
   std::exception_ptr inherited_exception;
+  std::unique_ptr<Account> account = nullptr;   // fixed before the start
+  std::int64_t deadline = time::kNever;         // of its body
+  const detail::BodyOps* timed_body = nullptr;  // the body that has it
+};
+
+// Where a fiber runs. Whoever runs it writes; who tells its guest to look
+// reads, and puts up with an old answer: stacks are type-stable.
+class StackOf {
+ public:
+  StackOf& operator=(stack::Stack* stack) noexcept {
+    stack_.store(stack, relaxed);  // one writer at a time
+    return *this;
+  }
+  stack::Stack* get() const noexcept {
+    return stack_.load(relaxed);  // its runner's own, or a hint
+  }
+  // NOLINTNEXTLINE(google-explicit-constructor): as a pointer
+  operator stack::Stack*() const noexcept { return get(); }
+  stack::Stack* operator->() const noexcept { return get(); }
+
+ private:
+  Tally<stack::Stack*> stack_{nullptr};
 };
 
 class alignas(kCacheLine) Fiber {
@@ -58,19 +92,24 @@ class alignas(kCacheLine) Fiber {
   // Line 1: all that a short fiber needs besides its closure.
   ControlWord word;
   JoinWord join;
-  Plain<Fiber*> next = nullptr;   // link in a batch, list or pool; its owner's
-  stack::Stack* stack = nullptr;  // from the first run to the end
-  Atomic<std::uint64_t> id{0};    // never reused in a runtime; 0: not in use
+  Plain<Fiber*> next = nullptr;  // link in a batch, list or pool; its owner's
+  StackOf stack;                 // from the first run to the end
+  Atomic<std::uint64_t> id{0};   // never reused in a runtime; 0: not in use
   const detail::BodyOps* body = nullptr;
-  Family* family = nullptr;  // of the nursery that started it
-  Outcome outcome : 4 = Outcome::none;
+  Scope* scope = nullptr;  // its innermost; the base before and after the body
+  Outcome outcome : 2 = Outcome::none;
+  bool unchecked : 1 = false;   // checks only count; its own
+  bool broke : 1 = false;       // waits for a recharge; its own
   bool proxy : 1 = false;       // a plain thread
-  bool skip_body : 1 = false;   // cancelled before it started
+  bool skip_body : 1 = false;   // stopped before it started
   bool has_extras : 1 = false;  // extras is not null; fixed before the start,
                                 // or set by the fiber itself
+  bool listed : 1 = false;      // in the list of its base; its own
   std::uint8_t pins = 0;
-  std::uint16_t home = 0;         // the worker it is pinned to, 0-based
-  std::uint32_t stack_pages = 0;  // asked for; 0: the runtime's default
+  std::uint16_t home = 0;              // the worker it is pinned to, 0-based
+  std::uint32_t stack_pages : 24 = 0;  // asked for; 0: the runtime's default
+  std::uint32_t if_it_fails : 2 = 0;   // an OnFailure: what becomes of others
+  std::uint32_t rank : 6 = 0;  // 0: of normal priority; fixed before the start
 
   // Line 2: the closure, later the result. A thread's proxy sleeps here.
   union alignas(detail::kStorageAlign) Storage {
@@ -92,6 +131,18 @@ class alignas(kCacheLine) Fiber {
                                      kTimerOffset);
   }
 
+  static Fiber& of_storage(void* storage) noexcept {
+    return *reinterpret_cast<Fiber*>(static_cast<std::byte*>(storage) -
+                                     kStorageOffset);
+  }
+  // Any thread while the frame is held; set by its spawner.
+  Priority priority() const noexcept {
+    return static_cast<Priority>(rank ^ kNormal);
+  }
+  void set_priority(Priority priority) noexcept {
+    rank = (static_cast<std::uint32_t>(priority) & 3u) ^ kNormal;
+  }
+
   Error& error() noexcept {
     return *std::launder(reinterpret_cast<Error*>(storage.bytes));
   }
@@ -104,11 +155,17 @@ class alignas(kCacheLine) Fiber {
   }
   void set_exception(std::exception_ptr what) noexcept;
 
-  // Ended, and only because it was cancelled: no failure of its own.
-  bool answers_cancel() noexcept {
-    return outcome == Outcome::error && error() == Errc::cancelled &&
-           word.cancelled();
-  }
+  // The nursery that started it. Not while it is in a scope of its own: before
+  // the body and after.
+  Family& family() const noexcept;
+  // The fiber itself, or once it has ended. Only because it was stopped: no
+  // failure of its own.
+  bool answers_stop() noexcept;
+  // The fiber itself, with a stack: into the list of its base, and out of it.
+  void enlist() noexcept;
+  void delist() noexcept;
+  // The fiber itself: its guest has ended, and it goes on.
+  void take_back_stack() noexcept;
 
   // The body, on this stack: leaves outcome and storage. Catches everything.
   void run_body() noexcept;
@@ -122,11 +179,11 @@ class alignas(kCacheLine) Fiber {
   // Is anything left to do for it when its body has ended?
   bool needs_care() const noexcept {
     return outcome != Outcome::value || body->drop_value != nullptr ||
-           has_extras;
+           has_extras || listed;
   }
   // Whoever reclaims the frame: destroys a result nobody took.
   void drop_result() noexcept;
-  // The fiber itself at its end: destroys its locals.
+  // The fiber itself at its end: destroys its locals, closes its account.
   void drop_locals() noexcept;
   // Whoever reclaims the frame: frees name and extras.
   void drop_extras() noexcept;
@@ -141,9 +198,48 @@ class alignas(kCacheLine) Fiber {
   const char* name() const noexcept;
 
  private:
+  static constexpr auto kNormal = static_cast<std::uint32_t>(Priority::normal);
   static constexpr std::size_t kTimerOffset = 256 - sizeof(time::TimerNode);
+  static constexpr std::size_t kStorageOffset = 2 * kCacheLine;
 };
 static_assert(sizeof(Fiber) == 256, "four cache lines a frame");
+
+// ---- Of scope.hpp.
+
+inline Scope::Scope(Kind kind, Fiber* covered, Scope* around) noexcept
+    : parent_(covered != nullptr ? covered->scope : around),
+      covered_(covered),
+      kind_(kind) {
+  if (covered != nullptr) covered->scope = this;
+}
+
+inline void Scope::close() noexcept {
+  const bool alone = untold_.empty() && told_.empty();  // nobody is left to add
+  if (!alone) [[unlikely]]
+    drop_lost();
+  if (covered_ != nullptr && covered_->scope != this) [[unlikely]]
+    die_not_innermost();
+  if (covered_ != nullptr) covered_->scope = parent_;
+}
+
+inline Stop stop_from(const Scope* scope, const Fiber& self,
+                      bool through_shields) noexcept {
+  const Fiber* fiber = &self;
+  for (;;) {
+    for (; scope != nullptr; scope = scope->parent()) {
+      if (const auto why = scope->stopped(); why != Stop::none) return why;
+      if (scope->is_shield() && !through_shields) return Stop::none;
+      if (scope->covered() != fiber) break;
+    }
+    if (fiber->word.cancelled()) return Stop::cancelled;
+    if (fiber->host == nullptr) return Stop::none;
+    fiber = fiber->host;  // whose innermost scope this is: P4
+  }
+}
+
+inline Stop stop_of(const Fiber& self) noexcept {
+  return stop_from(self.scope, self, self.broke);
+}
 
 // ---- Of wait_node.hpp.
 

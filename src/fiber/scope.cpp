@@ -1,0 +1,189 @@
+#include "fiber/scope.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "base/check.hpp"
+#include "fiber/fiber.hpp"
+
+namespace weft::fiber {
+
+namespace {
+
+void wake_to_look(Fiber& fiber, Fiber*& owned) noexcept {
+  if (fiber.word.nudge() != Unparked::owns) return;
+  fiber.next = owned;
+  owned = &fiber;
+}
+
+// The caller keeps the fiber from ending, and enqueues whoever it owns then. A
+// guest that runs on the fiber's stack looks in its place; it may be gone, and
+// its frame somebody else's, who then looks for nothing (P3).
+void tell_guest(const Fiber& fiber, Fiber*& owned) noexcept {
+  stack::Stack* const stack = fiber.stack;
+  if (stack == nullptr) return;  // a thread; or it has no stack, and no guest
+  auto* const top =
+      static_cast<Fiber*>(stack->owner.load(relaxed));  // see enlist()
+  if (top != nullptr && top != &fiber) wake_to_look(*top, owned);
+}
+
+void tell(Fiber& fiber, Fiber*& owned) noexcept {
+  wake_to_look(fiber, owned);
+  tell_guest(fiber, owned);
+}
+
+Cause outer(Stop why) noexcept {
+  return why == Stop::timed_out ? Cause::outer_deadline : Cause::outer_cancel;
+}
+
+// Two lists of fibers, linked by next.
+void prepend(Fiber* more, Fiber*& owned) noexcept {
+  if (more == nullptr) return;
+  Fiber* last = more;
+  while (last->next != nullptr) last = last->next;
+  last->next = owned;
+  owned = more;
+}
+
+}  // namespace
+
+void Scope::die_not_innermost() noexcept {
+  WEFT_CHECK(false,
+             "a scope (Nursery, CancelScope, Shield) ends while one that was "
+             "opened inside of it is still open, or on another fiber");
+}
+
+// Whoever closes it: nurseries are left inside.
+void Scope::drop_lost() noexcept {
+  if (!has_lost_.load(relaxed)) die_not_innermost();  // its own fibers' end
+  while (untold_.pop_front() != nullptr) {
+  }
+  while (told_.pop_front() != nullptr) {
+  }
+}
+
+Stop Scope::stop_of(std::uint8_t state) noexcept {
+  if ((state & kOver) != 0) return Stop::none;
+  const auto cause = static_cast<Cause>(state);
+  return cause == Cause::deadline || cause == Cause::outer_deadline
+             ? Stop::timed_out
+             : Stop::cancelled;
+}
+
+bool Scope::begin_stop(Cause why) noexcept {
+  std::uint8_t running = 0;
+  return state_.compare_exchange_strong(running, static_cast<std::uint8_t>(why),
+                                        acq_rel, relaxed);  // [stop]
+}
+
+// Answers the nurseries inside that are still to be told, without the lock:
+// they have children of their own. They wait for that before they go.
+Inside* Scope::tell_children(Fiber*& owned) noexcept {
+  constexpr int kBatch = 64;  // told under one hold of the lock
+  Inside* inner = nullptr;
+  for (bool more = true; more;) {
+    const std::lock_guard guard(lock_);
+    for (int i = 0; i < kBatch && !untold_.empty(); ++i) {
+      Listing& child = *untold_.pop_front();
+      child.told = true;
+      told_.push_back(child);
+      if (child.fiber != nullptr) [[likely]] {
+        tell(*child.fiber, owned);
+      } else {
+        auto& nursery = static_cast<Inside&>(child);
+        nursery.waits.store(true, relaxed);  // the lock orders it
+        nursery.next = std::exchange(inner, &nursery);
+      }
+    }
+    more = !untold_.empty();
+  }
+  return inner;
+}
+
+Fiber* Scope::stop(Cause why) noexcept {
+  Fiber* owned = nullptr;
+  if (!begin_stop(why)) return owned;
+  if (covered_ != nullptr) tell(*covered_, owned);
+  for (Inside* inner = tell_children(owned); inner != nullptr;) {
+    Inside& nursery = *std::exchange(inner, inner->next);
+    const auto as = outer(stop_of(static_cast<std::uint8_t>(why)));
+    prepend(nursery.scope.stop(as), owned);
+    nursery.waits.store(false, release);  // [told]
+  }
+  return owned;
+}
+
+bool Scope::add(Listing& child) noexcept {
+  const std::lock_guard guard(lock_);
+  child.told = stopped() != Stop::none;
+  (child.told ? told_ : untold_).push_back(child);
+  return !child.told;
+}
+
+void Scope::remove_inside(Inside& inner) noexcept {
+  remove(inner);
+  spin_until([&inner] { return !inner.waits.load(acquire); });  // [told]
+}
+
+void Scope::remove(Listing& child) noexcept {
+  const std::lock_guard guard(lock_);
+  (child.told ? told_ : untold_).remove(child);
+}
+
+Fiber* cancel(Fiber& fiber) noexcept {
+  Fiber* owned = nullptr;
+  if (fiber.word.cancel() == Unparked::owns) {
+    fiber.next = owned;
+    owned = &fiber;
+  }
+  tell_guest(fiber, owned);
+  return owned;
+}
+
+// Is it told to stop by its own nursery, or by something around that?
+bool stops_with(const Fiber& self, const Scope* base) noexcept {
+  for (const Scope* own = self.scope; own != nullptr; own = own->parent()) {
+    if (own->covered() != &self) return false;
+    if (own == base) return stop_from(own, self) != Stop::none;
+    if (own->stopped() != Stop::none || own->is_shield()) return false;
+  }
+  return false;
+}
+
+namespace {
+
+// Tells the nurseries on the stack of this fiber, and of its hosts, that have a
+// stopped scope around them and no shield between. The fiber itself may be in a
+// shield inside of them.
+void pass_on(const Fiber& self, Fiber*& owned) noexcept {
+  const Fiber* fiber = &self;
+  for (Scope* own = self.scope; own != nullptr; own = own->parent()) {
+    while (own->covered() != fiber) {
+      if (fiber->host == nullptr) return;
+      fiber = fiber->host;
+    }
+    if (!own->is_nursery() || own->stopped() != Stop::none) continue;
+    const auto why = stop_from(own, *fiber);
+    if (why == Stop::none) continue;
+    prepend(own->stop(outer(why)), owned);
+  }
+}
+
+}  // namespace
+
+Stop look(Fiber& self, Fiber*& owned) noexcept {
+  if (!self.listed && self.stack.get() != nullptr) self.enlist();
+  self.word.begin_look();  // P2
+  const auto why = stop_of(self);
+  pass_on(self, owned);
+  if (why != Stop::none) self.word.look_again();
+  return why;
+}
+
+void Timeout::disarm() noexcept {
+  if (node_.heap == nullptr) return;  // never armed
+  if (static_cast<time::TimerHeap*>(node_.heap)->disarm(node_)) return;
+  spin_until([this] { return !firing_.load(acquire); });  // [firing]
+}
+
+}  // namespace weft::fiber
