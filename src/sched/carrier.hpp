@@ -57,9 +57,31 @@ class Current {
     here_.credit = kCredit;
     return true;
   }
+  // Its thread: how many ops of checked code a turn has.
+  void set_turn(std::uint32_t ops) noexcept { turn_ = ops; }
+  // The fiber running here begins its turn. If it is metered each op is asked
+  // about.
+  void begin_turn(bool metered) noexcept {
+    here_.ops_left = metered ? 0 : turn_;
+    left_of_turn_ = turn_;
+  }
+  // So many ops of it. False: its turn is over, or it is metered.
+  [[nodiscard]] bool count(std::uint32_t ops) noexcept {
+    if (here_.ops_left <= ops) return false;
+    here_.ops_left -= ops;
+    return true;
+  }
+  // So many ops of one that is metered. False: its turn is over.
+  [[nodiscard]] bool count_metered(std::uint32_t ops) noexcept {
+    if (left_of_turn_ <= ops) return false;
+    left_of_turn_ -= ops;
+    return true;
+  }
 
  private:
-  detail::Here here_{0, 0};  // first: headers find it at the carrier
+  detail::Here here_{0, 0, 0};       // first: headers find it at the carrier
+  std::uint32_t turn_ = UINT32_MAX;  // on a plain thread there are none
+  std::uint32_t left_of_turn_ = UINT32_MAX;
   std::uintptr_t is_locker_ = ~std::uintptr_t{0};  // all bits, or none
   Tally<Fiber*> fiber_{nullptr};
 };

@@ -71,7 +71,7 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
       reuse != nullptr && reuse->size == size ? reuse : stack_for(fresh, size);
   const auto started = fresh.join.is_dropped() ? fresh.word.start_alone(id())
                                                : fresh.word.start(id());
-  fresh.skip_body = started == fiber::Started::run_cancelled;
+  fresh.skip_body = must_skip(fresh, started);
   if (stack == nullptr) [[unlikely]] {
     Fiber* const before = current;
     current = &fresh;  // for destructors
@@ -81,15 +81,15 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     if (fresh.has_extras) fresh.drop_locals();
     no_stack = false;
     let_go();
-    fresh.set_error(fresh.skip_body ? Error(Errc::cancelled)
+    fresh.set_error(fresh.skip_body ? Error(to_errc(stop_of(fresh)))
                                     : Error::out_of(Resource::stacks));
-    report_failure(fresh);
+    if (!fresh.skip_body) report_failure(fresh);
     (void)finish(fresh);
     current = before;
     return nullptr;
   }
   fresh.stack = stack;
-  stack->owner = &fresh;
+  stack->owner.store(&fresh, relaxed);  // published with the fiber's word
   if (stack != reuse) {
     fresh.exceptions = {};
     context::adopt_stack(stack->sanitizer, stack->leases);
@@ -107,13 +107,15 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
   context::Context* there = &loop_context_;
   if (to != nullptr) {
     *exceptions_ = to->exceptions;
+    current.begin_turn(to->word.is_metered());
     counters.dispatched.add();
     there = &to->context;
   } else {
     *exceptions_ = {};
   }
   context::leave_stack(ground_of(from),
-                       ground_of(to != nullptr ? to->stack : nullptr), ends);
+                       ground_of(to != nullptr ? to->stack.get() : nullptr),
+                       ends);
   weft_switch_context(&here, there);  // the only switch: see switch_*.S
 }
 
@@ -125,7 +127,11 @@ void Worker::give_away(Fiber& mine) noexcept {
     queues.pinned.push(mine);
     return;
   }
-  scheduler_.global.push(&mine);
+  if (mine.rank != 0) {
+    scheduler_.ranked.push(mine);
+  } else {
+    scheduler_.global.push(&mine);
+  }
   scheduler_.notify();
 }
 
@@ -139,6 +145,13 @@ void Worker::check_canary(const stack::Stack& stack) const noexcept {
 inline bool Worker::wakes_for_nothing(const Fiber& parked) noexcept {
   if (simulator == nullptr) return base::stray_wake();
   return simulator->injects(testing::Fault::spurious_wake, parked);
+}
+
+// Its hosts can be told from now on, but may have been told before: then the
+// guest is not to park (P4).
+void Worker::look_for_hosts(Fiber& guest) noexcept {
+  if (guest.word.is_shielded() || stop_of(guest) == fiber::Stop::none) return;
+  (void)guest.word.nudge();  // it does not park; this worker still owns it
 }
 
 void Worker::arrive_otherwise() noexcept {
@@ -157,6 +170,7 @@ void Worker::arrive_otherwise() noexcept {
     case After::parking:
       check_canary(*after_fiber_->stack);
       mark_hosts(*after_fiber_);
+      if (after_fiber_->host != nullptr) look_for_hosts(*after_fiber_);
       base::pass(base::Point::parking);
       if (wakes_for_nothing(*after_fiber_)) (void)after_fiber_->word.unpark();
       if (after_fiber_->word.commit() == fiber::Committed::resume_now) {
@@ -168,6 +182,10 @@ void Worker::arrive_otherwise() noexcept {
       break;
     case After::ended:
       stacks_.put(after_stack_);
+      break;
+    case After::lost:
+      context::keep_stack_reachable(ground_of(after_stack_));
+      scheduler_.stacks.lose(after_stack_);
       break;
   }
 }
@@ -194,9 +212,9 @@ void Worker::before_leaving(const Fiber* to) noexcept {
 void Worker::yield_current() noexcept {
   Fiber& self = *current;
   // Nothing but turns: then one visit to that queue is all.
-  if (until_fair_ > 1 && !has_chores() && !scheduler_.idle.hungry() &&
+  if (until_fair_ > 1 && !has_chores() && scheduler_.idle.calm() &&
       queues.recent.size_hint() == 0 && queues.deque.drained() &&
-      self.pins == 0) [[likely]] {
+      self.pins == 0 && self.rank == 0) [[likely]] {
     if (Fiber* const next = queues.turns.begin_turn()) {
       --until_fair_;
       counters.yielded.add();
@@ -215,8 +233,13 @@ bool Worker::nobody_waits() noexcept {
 }
 
 void Worker::yield_otherwise(Fiber& self) noexcept {
-  Fiber* const next = pick(nullptr);
-  if (next == nullptr && !fair_due_ && nobody_waits()) return;
+  Fiber* next = pick(nullptr);
+  if (next == nullptr && !fair_due_ && nobody_waits()) {
+    if (self.rank == 0) [[likely]]
+      return;  // low ones come in at the looks
+    next = take_its_like(self);
+    if (next == nullptr) return;
+  }
   counters.yielded.add();
   if (has_chores()) before_leaving(next);
   leave_fiber(After::yielded, self, next);
@@ -258,9 +281,10 @@ void Worker::stop_current() noexcept {
 }
 
 inline stack::Stack* Worker::take_stack_of(Fiber& ended) noexcept {
-  stack::Stack* const stack = std::exchange(ended.stack, nullptr);
+  stack::Stack* const stack = ended.stack;
+  ended.stack = nullptr;
   check_canary(*stack);
-  stack->owner = nullptr;
+  stack->owner.store(nullptr, relaxed);  // nobody looks any more
   return stack;
 }
 
@@ -280,8 +304,11 @@ inline Worker& Worker::settle_end(Fiber& self) noexcept {
 void Worker::fiber_main(void* /*unused*/) noexcept {
   Worker* here = &this_worker();
   here->arrive();
+  fiber::Listing listing;
   for (;;) {
     Fiber* self = here->current;
+    listing.fiber = self;
+    self->stack->listing = &listing;
     self->run_body();
     here = &settle_end(*self);
     const bool cancelled = self->word.cancelled();
@@ -290,7 +317,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
       // The handle was dropped meanwhile: so this fiber destroys its result,
       // as any other fiber does what may have to wait.
       self->stack = mine;
-      mine->owner = self;
+      mine->owner.store(self, relaxed);  // nobody looks yet
       self->join.drop_unstarted();
       self->word.revive(here->id(), cancelled);
       here = &settle_end(*self);
@@ -304,9 +331,10 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
       next = here->take_next_up(mine);
     }
     if (next != nullptr && next->stack == mine) {
-      if (here->leaving_ != next->family) here->flush_leaves();
+      if (here->leaving_ != next->scope) here->flush_leaves();
       here->push_next_up();  // not behind `next`
       here->current = next;
+      here->current.begin_turn(next->word.is_metered());
       here->counters.dispatched.add();
       continue;
     }
@@ -317,6 +345,29 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     here->leave(never_again, mine, true, next);
     __builtin_unreachable();
   }
+}
+
+void Worker::abandon_current(Error why) noexcept {
+  Fiber& self = *current;
+  WEFT_ASSERT(self.host == nullptr, "P4");
+  self.set_error(why);
+  self.pins = 0;  // whoever holds one does not give it back
+  self.unchecked = false;
+  Worker& here = settle_end(self);
+  stack::Stack* const lost = here.take_stack_of(self);
+  (void)here.finish(self);  // an error needs no destructor
+  here.current = nullptr;
+  Fiber* const next = here.pick(nullptr);
+  here.after_ = After::lost;
+  here.after_stack_ = lost;
+  // What was thrown and is not yet handled is lost with it.
+  struct {
+    context::Context context;
+    context::ExceptionState exceptions;
+  } never_again{.context = {}, .exceptions = *here.exceptions_};
+  if (here.has_chores()) here.before_leaving(next);
+  here.leave(never_again.context, lost, false, next);
+  __builtin_unreachable();
 }
 
 void Worker::fiber_returned() noexcept {

@@ -44,8 +44,19 @@ WEFT_INLINE Fiber* Worker::pop_newest() noexcept {
     expose();
     return queues.deque.pop();
   }
+  return pop_own();
+}
+WEFT_INLINE Fiber* Worker::pop_own() noexcept {
   if (Fiber* fiber = queues.recent.pop_back()) return fiber;
   return queues.deque.drained() ? nullptr : refill();
+}
+
+// The same where others are hungry, or those of high priority go first.
+WEFT_INLINE Fiber* Worker::pop_otherwise() noexcept {
+  if (scheduler_.idle.high_waits()) {
+    if (Fiber* fiber = take_high()) return fiber;
+  }
+  return pop_newest();
 }
 
 // Owned by this worker already (its turn came), or next of its own.
@@ -56,7 +67,8 @@ WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
     return nullptr;
   }
   if (Fiber* fiber = take_next_up(reuse)) return fiber;
-  if (Fiber* fiber = pop_newest()) return ready(fiber, reuse);
+  Fiber* const entry = scheduler_.idle.calm() ? pop_own() : pop_otherwise();
+  if (entry != nullptr) return ready(entry, reuse);
   return queues.turns.pop_front();
 }
 
@@ -87,7 +99,7 @@ WEFT_INLINE void Worker::notify_woken() noexcept {
   if (!scheduler_.idle.hungry() || !scheduler_.config().steal) [[likely]]
     return;
   if (!may_keep()) return notify_local();
-  scheduler_.notify();  // he looks whether this worker is stuck
+  scheduler_.notify_of_private();  // he looks whether this worker is stuck
 }
 
 // Where no guard traps, an overflow is found when the stack is left.
@@ -97,11 +109,11 @@ WEFT_INLINE bool Worker::has_canaries() const noexcept {
 
 // A fiber that still belongs to this worker waits for its next turn.
 WEFT_INLINE void Worker::keep(Fiber& mine) noexcept {
-  if (mine.pins != 0 || scheduler_.idle.hungry() ||
+  if (mine.pins != 0 || mine.rank != 0 || scheduler_.idle.hungry() ||
       !queues.turns.push_back(&mine)) [[unlikely]] {
     give_away(mine);
   } else if (scheduler_.idle.hungry()) [[unlikely]] {
-    scheduler_.notify();  // [hungry]: whoever came meanwhile takes a look
+    scheduler_.notify_of_private();  // [hungry]: who came meanwhile looks
   }
 }
 
@@ -117,7 +129,7 @@ WEFT_INLINE void Worker::push_next_up() noexcept {
 // which it is for all but the plain case.
 WEFT_INLINE void wake_near(Fiber& owned) noexcept {
   Worker* const here = worker_or_null();
-  if (here == nullptr || owned.proxy || owned.pins != 0 ||
+  if (here == nullptr || owned.proxy || owned.pins != 0 || owned.rank != 0 ||
       here->lock_depth != 0 || here->scheduler().config().spec_assert ||
       &Scheduler::of(owned) != &here->scheduler()) [[unlikely]] {
     return make_runnable(owned);

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/point.hpp"
 #include "sched/dispatch.hpp"
+#include "sched/stop.hpp"
 #include "sched/worker.hpp"
 #include "time/clock.hpp"
 
@@ -20,13 +21,22 @@ bool failed(const Fiber& fiber) noexcept {
 
 }  // namespace
 
-// A failure becomes the nursery's, unless it is the answer to a cancel of this
-// fiber alone.
+// A failure becomes the nursery's, unless it is the answer to a stop. Whom a
+// sibling's failure stopped ends with that.
 void Worker::report_failure(Fiber& fiber) noexcept {
-  if (fiber.outcome == Outcome::exception) {
-    fiber.family->fail(Errc::panicked, fiber.exception());
-  } else if (!fiber.answers_cancel()) {
-    fiber.family->fail(fiber.error(), nullptr);
+  if (!fiber.answers_stop()) {
+    if (fiber.outcome == Outcome::exception) {
+      fail(fiber, {Errc::panicked, fiber.exception()});
+    } else {
+      fail(fiber, {fiber.error()});
+    }
+  } else if (fiber.family().cause() == fiber::Cause::failure) {
+    auto first = fiber.family().first_failure();
+    if (first.exception != nullptr) {
+      fiber.set_exception(std::move(first.exception));
+    } else {
+      fiber.set_error(first.error);
+    }
   }
 }
 
@@ -36,20 +46,22 @@ void Worker::wind_up(Fiber& self) noexcept {
     report_failure(self);
   if (self.owns_result() && self.join.is_dropped()) [[unlikely]]
     self.drop_result();  // nobody will come for it
-  if (!self.has_extras) return;
-  self.drop_locals();
-  // Destructors may have left failures behind, too late for the outcome.
-  auto& extras = *self.extras.load(relaxed);  // the fiber's own
-  if (!(extras.inherited == Errc{})) {
-    self.family->fail(std::exchange(extras.inherited, Errc{}),
-                      std::move(extras.inherited_exception));
+  if (self.has_extras) {
+    self.drop_locals();
+    // Destructors may have left failures behind, too late for the outcome.
+    auto& extras = *self.extras.load(relaxed);  // the fiber's own
+    if (!(extras.inherited == Errc{})) {
+      fail(self, {std::exchange(extras.inherited, Errc{}),
+                  std::exchange(extras.inherited_exception, nullptr)});
+    }
   }
+  if (self.listed) self.delist();
 }
 
 // The stack is no longer the fiber's (J3). False: nobody holds the handle any
 // more, so the frame is the caller's, and the result is still in it.
 bool Worker::finish(Fiber& fiber) noexcept {
-  Family* const family = fiber.family;  // afterwards the frame may be gone
+  Family* const family = &fiber.family();  // afterwards the frame may be gone
   fiber.word.done(fiber.skip_body);
   base::pass(base::Point::ended);
   const auto [joiner, reclaim] = fiber.join.finish();
@@ -70,11 +82,14 @@ bool Worker::finish(Fiber& fiber) noexcept {
 }
 
 void Worker::flush_leaves() noexcept {
-  Family* const family = std::exchange(leaving_, nullptr);
+  Family* family = std::exchange(leaving_, nullptr);
   const auto count = std::exchange(leaves_, 0);
-  if (family == nullptr || !family->leave(count)) return;
-  if (fiber::WaitNode* const joiner = family->take_joiner()) {
-    settle_joiner(*joiner, true);
+  while (family != nullptr) {
+    Family* const up = family->up();  // which waits for us; J5
+    fiber::WaitNode* const joiner =
+        family->leave(count) ? family->take_joiner() : nullptr;
+    if (joiner != nullptr) settle_joiner(*joiner, true);
+    family = up;
   }
 }
 
@@ -94,10 +109,15 @@ void Worker::settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept {
   }
 }
 
-// May the joiner's stack carry the child? It must be the joiner's own child,
-// so that whoever ends the join also ends the child; and find room.
+// May the joiner's stack carry the child? It must be the joiner's own child, of
+// its innermost scope, so that whoever ends the join also ends the child; and
+// find room. A child that may have to wait for a recharge has its own stack:
+// the joiner may be the one who recharges it.
 bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
-  if (joiner.pins != 0 || child.family->owner() != &joiner) return false;
+  if (joiner.pins != 0 || child.word.is_metered() ||
+      child.scope != joiner.scope || child.scope->covered() != &joiner) {
+    return false;
+  }
   const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
   const auto left = static_cast<std::size_t>(here - joiner.stack->low);
   // What was asked for, or three quarters of what is usual: the joiner stands
@@ -118,6 +138,10 @@ void Worker::count_as_dispatch() noexcept {
     return;
   }
   if (simulator != nullptr) return;  // it has been asked already
+  if (scheduler_.idle.high_waits()) {
+    until_fair_ = 2;  // the look comes after the first of them
+    return yield_current();
+  }
   if (++skipped_looks_ < kSkippedLooks && nobody_waits() && !look_at_oldest() &&
       (queues.timers.next_deadline() == time::kNever ||
        queues.timers.next_deadline() > time::now())) {
@@ -144,6 +168,8 @@ inline bool Worker::take_unstarted(Fiber& child) noexcept {
 }
 
 bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
+  if (scheduler_.idle.high_waits()) [[unlikely]]
+    return false;  // those go first
   if (child.word.state_now() != fiber::State::fresh || !take_unstarted(child)) {
     return false;
   }
@@ -161,6 +187,8 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
 }
 
 bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
+  if (scheduler_.idle.high_waits()) [[unlikely]]
+    return false;  // those go first
   Fiber* const taken = pop_newest();
   if (taken == nullptr) return false;
   // The next child's word and closure: its body is a call away.
@@ -169,7 +197,7 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
     __builtin_prefetch(&after->storage);
   }
   if (taken->word.state_now() != fiber::State::fresh ||
-      taken->family != &family || !can_host(joiner, *taken)) {
+      taken->scope != &family || !can_host(joiner, *taken)) {
     put_back(*taken);
     return false;
   }
@@ -196,9 +224,13 @@ void Worker::put_back(Fiber& fiber) noexcept {
 // The child's whole life, as a call on the joiner's stack.
 void Worker::call_in_place(Fiber& joiner, Fiber& child,
                            fiber::Started started) noexcept {
-  child.skip_body = started == fiber::Started::run_cancelled;
-  child.stack = joiner.stack;
-  child.stack->owner = &child;
+  child.skip_body = must_skip(child, started);
+  child.stack = joiner.stack.get();
+  fiber::Listing listing;
+  listing.fiber = &child;
+  listing.below = static_cast<fiber::Listing*>(child.stack->listing);
+  child.stack->listing = &listing;
+  child.stack->owner.store(&child, relaxed);  // see Fiber::enlist()
   child.host = &joiner;
   current = &child;
   const bool in_flight = !exceptions_->empty();
@@ -217,13 +249,14 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child,
     *now.exceptions_ = joiner.exceptions;
   now.current = &joiner;
   joiner.word.unhost(now.id());
-  joiner.stack->owner = &joiner;
+  joiner.stack->listing = listing.below;
+  joiner.take_back_stack();
   child.host = nullptr;
   child.stack = nullptr;
   now.counters.finished.add();
   now.counters.in_place.add();
   child.word.done(child.skip_body);
-  child.family->left_here();
+  child.family().left_here();
   now.scheduler_.one_less();
 }
 

@@ -2,7 +2,8 @@
 //
 // One word holds two counts: searching (16 bits) and sleeping (16 bits).
 // sleeping changes together with the list of sleepers, under its lock;
-// searching alone changes by read-modify-write.
+// searching alone changes by read-modify-write. A bit above them says that
+// fibers of high priority wait: a dispatch asks for both by one load.
 //
 // Invariants
 //   S2  A worker sleeps only after announce() and a complete scan that found
@@ -18,7 +19,9 @@
 // Edges (the other ends are the indices of the queues)
 //   [sleep]   push, then load idle || announce, then load every index.
 //   [search]  push, then load idle || stop searching, then load every index.
+//             After a light push: change idle || stop searching, then look.
 //   [rouse]   rouse() -> sleep_until(): the notifier's writes.
+//   [urgent]  push, then load the bit || clear it, then load the index.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +52,18 @@ class Idle {
       return nullptr;  // S6
     return pop();
   }
+  // Any thread, after a push that a light store shows. Who falls asleep passes
+  // a heavy barrier before its scan; who stops searching does not, so it must
+  // come before or after this in the order of changes.
+  [[nodiscard]] Sleeper* pop_for_light_push() noexcept {
+    const auto w = word_.load(seq_cst);  // [sleep]
+    if (sleeping(w) == 0) return nullptr;
+    // [search]
+    if (searching(w) != 0 && searching(word_.fetch_add(0, release)) != 0) {
+      return nullptr;  // S6
+    }
+    return pop();
+  }
   // Any thread, after a push that only `target` may take. True: rouse() it.
   [[nodiscard]] bool pop_target(Sleeper& target) noexcept;
 
@@ -66,7 +81,12 @@ class Idle {
 
   // Any thread, after a push: is anybody without work?
   bool hungry() const noexcept {
-    return word_.load(seq_cst) != 0;  // [sleep] [search]
+    const auto w = word_.load(seq_cst);  // [sleep] [search]
+    return static_cast<std::uint32_t>(w) != 0;
+  }
+  // Nobody is hungry, nobody of high priority waits.
+  bool calm() const noexcept {
+    return word_.load(seq_cst) == 0;  // [sleep] [search]
   }
   unsigned sleeping() const noexcept {
     return sleeping(word_.load(seq_cst));  // [sleep]
@@ -75,9 +95,22 @@ class Idle {
     return searching(word_.load(relaxed));  // a hint
   }
 
+  // Any thread: a hint, whose protocol is in ranked.hpp.
+  bool high_waits() const noexcept {
+    return (word_.load(relaxed) & kHighWaits) != 0;  // a hint
+  }
+  void say_high_waits() noexcept {
+    if ((word_.load(seq_cst) & kHighWaits) != 0) return;  // [urgent]
+    word_.fetch_or(kHighWaits, seq_cst);                  // part of [urgent]
+  }
+  void say_none_waits() noexcept {
+    word_.fetch_and(~kHighWaits, seq_cst);  // [urgent]
+  }
+
  private:
   static constexpr std::uint64_t kSearcher = 1;
   static constexpr std::uint64_t kAsleep = 1u << 16;
+  static constexpr std::uint64_t kHighWaits = std::uint64_t{1} << 32;
 
   static constexpr unsigned searching(std::uint64_t w) noexcept {
     return static_cast<unsigned>(w & 0xFFFF);

@@ -48,6 +48,9 @@ std::string Narrator::object_of(const Candidate& fiber) {
   const auto kind = words_of(fiber).object;
   if (kind == Words::nothing) return "";
   if (kind == Words::thing) {
+    if (const auto* const what = simulator_->what_is(fiber.object)) {
+      return " " + *what;
+    }
     const auto known =
         things_.try_emplace(fiber.object, things_.size() + 1).first;
     return " #" + std::to_string(known->second);

@@ -9,7 +9,8 @@
 
 namespace weft::sched {
 
-// Numbers things in the order in which it comes to speak of them, from 1.
+// Numbers things in the order in which it comes to speak of them, from 1,
+// unless they have names.
 class Narrator {
  public:
   explicit Narrator(const Simulator& simulator) noexcept

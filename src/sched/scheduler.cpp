@@ -63,7 +63,7 @@ Scheduler::~Scheduler() {
 }
 
 Status Scheduler::start() {
-  if (!global.init(config_.global_queue))
+  if (!global.init(config_.global_queue) || !ranked.init())
     return Error::out_of(Resource::memory);
   workers.reserve(config_.workers);
   for (unsigned i = 0; i < config_.workers; ++i) {
@@ -200,9 +200,10 @@ void Scheduler::check_runnable(const Fiber& fiber) noexcept {
 }
 
 void Scheduler::launch(Fiber& frame) noexcept {
-  frame.word.publish();
+  frame.word.publish(/*look=*/true);
   Worker* const here = own_worker();
-  if (here != nullptr && local_spawns_) [[likely]] {  // a new fiber has no pin
+  // A new fiber has no pin.
+  if (here != nullptr && local_spawns_ && frame.rank == 0) [[likely]] {
     here->push_fresh(frame);
     here->notify_local();
   } else if (config_.spawn == SpawnPolicy::local) {
@@ -228,7 +229,8 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
     Worker& home = *workers[fiber.home];
     home.queues.pinned.push(fiber);
     if (idle.pop_target(home)) home.rouse();
-  } else if (Worker* const here = own_worker()) {
+  } else if (Worker* const here = own_worker();
+             here != nullptr && fiber.rank == 0) {
     here->push_fresh(fiber);
     here->notify_local();
   } else {
@@ -236,18 +238,24 @@ void Scheduler::enqueue(Fiber& fiber) noexcept {
   }
 }
 
-// From outside, or by the spawn policy: to some worker's inbox, or for all.
+// From outside, or by the spawn policy: to some worker's inbox, or for all. Of
+// high or low priority: for all.
 void Scheduler::place(Fiber& fiber) noexcept {
   check_thread();
   const Admission::Visit visit(admission_);
-  Worker* const target =
-      config_.spawn == SpawnPolicy::global ? nullptr : next_place();
+  Worker* const target = config_.spawn == SpawnPolicy::global || fiber.rank != 0
+                             ? nullptr
+                             : next_place();
   if (target != nullptr && target->queues.inbox.push(&fiber)) {
     base::pass(base::Point::pushed);
     notify(*target);
     return;
   }
-  global.push(&fiber);
+  if (fiber.rank != 0) {
+    ranked.push(fiber);
+  } else {
+    global.push(&fiber);
+  }
   base::pass(base::Point::pushed);
   notify();
 }
@@ -259,7 +267,7 @@ void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
   for (Fiber* fiber = newest_first; fiber != nullptr;) {
     Fiber* const rest = fiber->next;
     if (here != nullptr && &here->scheduler() == &of(*fiber) &&
-        fiber->pins == 0) {
+        fiber->pins == 0 && fiber->rank == 0) {
       // Newest first into a LIFO: the oldest wake runs first. One notify: the
       // searcher that finds more rouses the next (S4).
       here->push_local(*fiber);
@@ -276,6 +284,18 @@ void Scheduler::enqueue_list(Fiber* newest_first) noexcept {
     elsewhere = fiber->next;  // before it is out of our hands
     of(*fiber).enqueue(*fiber);
   }
+}
+
+// As Worker::watch_own_deadline(): whoever sleeps must know of it.
+bool Scheduler::arm(time::TimerNode& timer, std::int64_t when) noexcept {
+  auto& timers = workers[0]->queues.timers;
+  if (!timers.arm(timer, when)) return false;
+  if (Sleeper* const holder = alarm.too_late_for(timers.next_deadline())) {
+    holder->rouse();
+  } else if (!alarm.held()) {
+    notify();
+  }
+  return true;
 }
 
 Worker* Scheduler::next_place() noexcept {
@@ -316,9 +336,10 @@ std::size_t Scheduler::live() const noexcept {
 void Scheduler::dump(std::FILE* out) const noexcept {
   std::fprintf(out,
                "runtime %.*s: %zu fibers alive, %u workers searching, %u "
-               "asleep, global queue %zu\n",
+               "asleep, global queue %zu, high %zu, low %zu\n",
                static_cast<int>(config_.name.size()), config_.name.data(),
-               live(), idle.searching(), idle.sleeping(), global.size_hint());
+               live(), idle.searching(), idle.sleeping(), global.size_hint(),
+               ranked.high_hint(), ranked.low_hint());
   for (const auto& worker : workers) {
     const auto& q = worker->queues;
     char deadline[24] = "none";

@@ -13,6 +13,8 @@
 //   an expired deadline              as a wake by a fiber      once
 //   the end of a joined child        runs next                 none
 //   pinned                           its worker's pinned list  that one
+//   all but the last two, of high    the shared queue of its   any
+//   or low priority                  priority (ranked.hpp)
 //
 // Invariants
 //   S1  Every push of a runnable fiber is followed by notify() on the same
@@ -30,7 +32,9 @@
 #include "queue/global_queue.hpp"
 #include "sched/admission.hpp"
 #include "sched/alarm.hpp"
+#include "sched/audit.hpp"
 #include "sched/idle.hpp"
+#include "sched/ranked.hpp"
 #include "sched/simulator.hpp"
 #include "sched/worker.hpp"
 #include "stack/stack.hpp"
@@ -82,6 +86,9 @@ class Scheduler {
   // Any thread: owned fibers of any runtimes, newest wake first.
   static void enqueue_list(Fiber* newest_first) noexcept;
 
+  // Any thread that is no worker of this runtime. False: no memory.
+  [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
+
   // Any thread, after a push that anybody may take.
   void notify() noexcept {
     if (Sleeper* sleeper = idle.pop_for_push()) [[unlikely]]
@@ -89,6 +96,11 @@ class Scheduler {
   }
   // Any thread, after a push that only this worker takes while it is fresh.
   void notify(Worker& target) noexcept;
+  // The same after a push to a private queue that stays there.
+  void notify_of_private() noexcept {
+    if (Sleeper* sleeper = idle.pop_for_light_push()) [[unlikely]]
+      sleeper->rouse();
+  }
 
   // Any thread.
   std::size_t live() const noexcept;
@@ -109,8 +121,10 @@ class Scheduler {
   stack::StackPool stacks;
   queue::GlobalQueue<Fiber> global;
   Idle idle;
+  Ranked ranked{idle};
   Alarm alarm;
   std::vector<std::unique_ptr<Worker>> workers;
+  const std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
 
   bool stopping() const noexcept {
     return stopping_.load(seq_cst);  // part of the idle scan

@@ -29,9 +29,15 @@ Fiber* Worker::search() noexcept {
     counters.steal_failures.add();
     const auto until = time::now() + search_pause(round);
     do {
+      if (Fiber* fiber = take_high()) return ready(fiber, nullptr);
       if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
       if (Fiber* fiber = scheduler_.global.take().item) {
         return ready(fiber, nullptr);
+      }
+      if (round != 0) {  // others have had the time to share what they have
+        if (Fiber* fiber = scheduler_.ranked.take_low()) {
+          return ready(fiber, nullptr);
+        }
       }
       for (int i = 0; i < 8; ++i) pause();
     } while (time::now() < until && !scheduler_.stopping());

@@ -75,9 +75,10 @@ Simulator* Simulator::here() noexcept {
 void Simulator::restart(Chooser& chooser) noexcept {
   chooser_ = &chooser;
   now_ = kEpoch;
-  order_hash_ = steps_ = polls_ = ticks_ = 0;
+  order_hash_ = lots_ = steps_ = polls_ = ticks_ = 0;
   records_.clear();
   names_.clear();
+  called_.clear();
   first_number_ = scheduler_.last_number();
 }
 
@@ -134,6 +135,8 @@ std::size_t Simulator::collect() noexcept {
   const auto take = [this](Fiber& fiber) { arrived_.push_back(&fiber); };
   for (auto& worker : scheduler_.workers) worker->give_all(take);
   while (Fiber* fiber = scheduler_.global.take().item) take(*fiber);
+  while (Fiber* fiber = scheduler_.ranked.take_high()) take(*fiber);
+  while (Fiber* fiber = scheduler_.ranked.take_low()) take(*fiber);
   std::ranges::sort(arrived_, {},
                     [this](Fiber* fiber) { return number_of(*fiber); });
   for (Fiber* fiber : arrived_) {
@@ -286,6 +289,15 @@ void Simulator::interleave(Carrier& here, Op op, const void* object) noexcept {
   }
 }
 
+void Simulator::call(const void* object, std::string what) {
+  called_.insert_or_assign(object, std::move(what));
+}
+
+const std::string* Simulator::what_is(const void* object) const noexcept {
+  const auto known = called_.find(object);
+  return known != called_.end() ? &known->second : nullptr;
+}
+
 Footprint::Name Simulator::name_of(const void* object) {
   return Footprint::of_object(
       names_.try_emplace(object, names_.size()).first->second);
@@ -316,7 +328,7 @@ void Simulator::touch(Footprint& by, Op op, const void* object) {
       break;
     case Op::end:  // children leave in any order
       by.write(fiber(object));
-      by.read(name_of(static_cast<const Fiber*>(object)->family));
+      by.read(name_of(&static_cast<const Fiber*>(object)->family()));
       break;
     case Op::begin:
       break;

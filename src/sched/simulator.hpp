@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -141,6 +142,10 @@ class Simulator {
   void touch_all() noexcept { footprint_.add_all(); }
   // What the current fiber is about to wait for, until it says something else.
   void note(Op op, const void* object, Recheck recheck = {}) noexcept;
+  // What reports call the object until it goes; else it has a number.
+  void call(const void* object, std::string what);
+  void forget(const void* object) noexcept { called_.erase(object); }
+  [[nodiscard]] const std::string* what_is(const void* object) const noexcept;
   // Does it happen to this fiber now?
   [[nodiscard]] bool injects(Fault fault, const Fiber& to) noexcept {
     return chooser_->injects(fault, &to);
@@ -158,6 +163,10 @@ class Simulator {
   std::int64_t now() const noexcept { return now_; }
   // Changes with every choice: equal runs have equal ones.
   std::uint64_t order_hash() const noexcept { return order_hash_; }
+  // A lot, drawn for the fiber that runs: equal runs draw equal ones.
+  std::uint64_t draw() noexcept {
+    return base::Rng(order_hash_ ^ ++lots_).next();
+  }
   std::uint64_t steps() const noexcept { return steps_; }
   // In the order of the spawns since the last restart, from 1.
   [[nodiscard]] std::uint64_t number_of(const Fiber& fiber) const noexcept;
@@ -221,10 +230,12 @@ class Simulator {
   Candidates candidates_;
   Footprint footprint_;  // of the step that runs
   std::unordered_map<const void*, std::uint64_t> names_;  // of objects
+  std::unordered_map<const void*, std::string> called_;   // by the user
   std::vector<Record> records_;
   std::uint64_t first_number_ = 0;
   std::int64_t now_ = kEpoch;
   std::uint64_t order_hash_ = 0;
+  std::uint64_t lots_ = 0;  // how many were drawn
   std::uint64_t steps_ = 0;
   std::uint64_t polls_ = 0;  // steps since one did something else than yield
   std::uint64_t ticks_ = 0;  // and how often time passed meanwhile

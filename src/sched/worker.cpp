@@ -14,6 +14,7 @@
 #include "base/asymmetric.hpp"
 #include "base/point.hpp"
 #include "sched/dispatch.hpp"
+#include "sched/stop.hpp"
 #include "stack/overflow.hpp"
 #include "time/clock.hpp"
 
@@ -29,6 +30,7 @@ Worker::Worker(Scheduler& scheduler, unsigned index)
       seen_(scheduler.config().workers),
       watches_(scheduler.config().workers) {
   worker = this;
+  current.set_turn(scheduler.config().yield_interval);
 }
 
 int Worker::start() noexcept {
@@ -88,18 +90,25 @@ Fiber* Worker::next() noexcept {
       return nullptr;
     }
     if (Fiber* fiber = search()) return found(fiber);
+    if (Fiber* fiber = scheduler_.ranked.take_low()) {
+      if (Fiber* started = ready(fiber, nullptr)) return found(started);
+    }
     if (!has_own_work()) sleep();
   }
 }
 
-// What is at hand: own queues and the global one.
+// What is at hand: own queues and the shared ones.
 Fiber* Worker::look() noexcept {
   if (fair_due_) [[unlikely]] {
-    if (Fiber* fiber = look_fairly()) return fiber;
+    if (Fiber* fiber = look_fairly()) {
+      high_in_a_row_ = 0;
+      return fiber;
+    }
   } else if (poll_all_) {
     (void)watch_timers();  // after a sleep, which counts as no look
   }
   if (Fiber* fiber = take_next_up(nullptr)) return fiber;
+  if (Fiber* fiber = take_high()) return ready(fiber, nullptr);
   if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
   if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   if (Fiber* fiber = queues.turns.pop_front()) return fiber;
@@ -110,7 +119,11 @@ Fiber* Worker::look() noexcept {
   if (poll_timers(*this, time::now()) != 0) {
     if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   }
-  return nullptr;
+  // Nobody took the turn that high ones left to others.
+  if (Fiber* fiber = take_high()) return ready(fiber, nullptr);
+  if (others_have_work()) return nullptr;
+  Fiber* const low = scheduler_.ranked.take_low();
+  return low != nullptr ? ready(low, nullptr) : nullptr;
 }
 
 // Every 61st dispatch: what a busy worker would else neglect, oldest first.
@@ -132,7 +145,7 @@ Fiber* Worker::look_fairly() noexcept {
   if (woken_wait_) until_fair_ = 2;
   if (Fiber* fiber = take_overdue()) return ready(fiber, nullptr);
   // Another place first each time: none can starve the others.
-  constexpr unsigned kPlaces = 5;
+  constexpr unsigned kPlaces = 6;
   for (unsigned i = 0; i < kPlaces; ++i) {
     Fiber* fiber = nullptr;
     switch (fair_place_++ % kPlaces) {
@@ -150,6 +163,9 @@ Fiber* Worker::look_fairly() noexcept {
         break;
       case 4:
         if (Fiber* taken = watch_other()) return taken;
+        break;
+      case 5:
+        fiber = scheduler_.ranked.take_low();
         break;
     }
     if (fiber != nullptr) return ready(fiber, nullptr);
@@ -243,11 +259,16 @@ unsigned Worker::poll_timers(Worker& slot, std::int64_t now) noexcept {
   auto& timers = slot.queues.timers;
   if (timers.next_deadline() > now) return 0;
   Fiber* due = nullptr;  // latest first
+  fiber::Timeout* scopes = nullptr;
   unsigned count = 0;
   timers.lock.lock();
   while (time::TimerNode* node = timers.pop_expired(now)) {
-    Fiber& fiber = Fiber::of_timer(*node);
     counters.timers.add();
+    if (node->is_scope()) {
+      fiber::Timeout::of(*node).begin_firing(scopes);
+      continue;
+    }
+    Fiber& fiber = Fiber::of_timer(*node);
     base::pass(base::Point::expired);
     if (fiber.word.claim(fiber.wait_ticket, fiber::Who::deadline) ==
         fiber::Claimed::won_and_owns) {
@@ -259,6 +280,11 @@ unsigned Worker::poll_timers(Worker& slot, std::int64_t now) noexcept {
   timers.lock.unlock();
   counters.woken.add(count);
   if (due != nullptr) Scheduler::enqueue_list(due);
+  while (fiber::Timeout* const timeout = scopes) {
+    scopes = timeout->next();
+    count += stop(timeout->scope(), fiber::Cause::deadline);
+    timeout->fired();
+  }
   return count;
 }
 
@@ -333,7 +359,7 @@ std::int64_t Worker::earliest_deadline() const noexcept {
 // The complete scan before a sleep: seq_cst loads of every index.
 bool Worker::anything_visible() noexcept {
   if (!queues.inbox.maybe_empty() || !queues.pinned.is_empty() ||
-      !scheduler_.global.maybe_empty()) {
+      !scheduler_.global.maybe_empty() || !scheduler_.ranked.maybe_empty()) {
     return true;
   }
   if (!scheduler_.config().steal) return !queues.deque.maybe_empty();

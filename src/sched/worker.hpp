@@ -53,6 +53,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   static constexpr std::size_t kInboxSlots = 256;
 #endif
   static constexpr unsigned kFairInterval = 61;  // dispatches between looks
+  static constexpr unsigned kHighInARow = 16;    // then another has a turn
   static constexpr unsigned kLooksUntilOverdue = 64;  // see look_at_oldest()
   static constexpr unsigned kSkippedLooks = 8;        // see count_as_dispatch()
 
@@ -75,6 +76,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void yield_current() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
+  // The current fiber, which has closed its scopes, ends where it stands. What
+  // is on its stack is not destroyed, and the stack is not used again.
+  [[noreturn]] void abandon_current(Error why) noexcept;
   // Before what a fiber might do in a loop without ever leaving its stack.
   void count_as_dispatch() noexcept;
   // After many such things: a fair look is due, if anybody may be waiting.
@@ -108,6 +112,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   }
   // The current fiber's timer. False: out of memory.
   [[nodiscard]] bool arm(time::TimerNode& timer, std::int64_t when) noexcept;
+  // Somebody who sleeps shall know of a deadline that was armed here.
+  void watch_own_deadline() noexcept;
 
   // ---- The thread of a simulator, which is the loop of all its workers.
 
@@ -161,7 +167,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
     took_turn,  // yielded, to the fiber whose place in turns is now free
     parking,
     stopped,  // by a simulator, and still running
-    ended
+    ended,
+    lost,  // the same, and nothing on the stack was destroyed
   };
 
   static void thread_main(void* self) noexcept;
@@ -180,6 +187,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* take_over_stale() noexcept;
   Fiber* watch_other() noexcept;
   Fiber* take_over(Worker& stuck) noexcept;
+  Fiber* take_high() noexcept;
+  Fiber* take_its_like(const Fiber& yielding) noexcept;
+  bool others_have_work() const noexcept;
   Fiber* found(Fiber* fiber) noexcept;
   void note_heartbeats() noexcept;
   unsigned watch_timers() noexcept;
@@ -187,7 +197,6 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* take_overdue() noexcept;
   void judge() noexcept;
   bool may_keep() noexcept;
-  void watch_own_deadline() noexcept;
   unsigned poll_timers(Worker& slot, std::int64_t now) noexcept;
   std::int64_t earliest_deadline() const noexcept;
   void sleep() noexcept;
@@ -201,6 +210,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* pick(stack::Stack* reuse) noexcept;
   Fiber* take_next_up(stack::Stack* reuse) noexcept;
   Fiber* pop_newest() noexcept;
+  Fiber* pop_own() noexcept;
+  Fiber* pop_otherwise() noexcept;
   Fiber* refill() noexcept;
   void expose() noexcept;
   void spill() noexcept;
@@ -219,6 +230,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   context::Ground ground_of(stack::Stack* stack) noexcept;
   void arrive() noexcept;
   void arrive_otherwise() noexcept;
+  static void look_for_hosts(Fiber& guest) noexcept;
   bool wakes_for_nothing(const Fiber& parked) noexcept;
   void check_canary(const stack::Stack& stack) const noexcept;
   bool has_canaries() const noexcept;
@@ -234,6 +246,10 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void push_next_up() noexcept;
 
   // The end of a fiber.
+  static bool must_skip(const Fiber& fresh, fiber::Started started) noexcept {
+    return started == fiber::Started::run_cancelled ||
+           fresh.scope->stopped() != fiber::Stop::none;
+  }
   static void report_failure(Fiber& fiber) noexcept;
   static void wind_up(Fiber& self) noexcept;
   static Worker& settle_end(Fiber& self) noexcept;
@@ -264,6 +280,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned looks_at_oldest_ = 0;         // how many it has been that
   unsigned overdue_ = 0;                 // how often one was
   unsigned skipped_looks_ = 0;           // since the last fair one
+  unsigned high_in_a_row_ = 0;           // taken since others had a turn
   unsigned fair_place_ = 0;              // where the next fair look begins
   std::int64_t judged_at_ = 0;           // when judge() last was
   std::uint64_t judged_dispatches_ = 0;  // and how many there had been
