@@ -23,6 +23,23 @@ struct Flag {
   }
 };
 
+// From here on an unpark finds the word parking: the commit fails, or it finds
+// it parked. No second look at the flag is needed.
+void park_on(const Atomic<std::uint32_t>& flag, std::uint32_t expected,
+             Fiber& self) noexcept {
+  Flag waited_for{&flag, expected};
+  if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
+    simulator->note(sched::Op::park, &flag, {&Flag::differs, &waited_for});
+  }
+  if (!self.proxy) {
+    sched::suspend_current();
+  } else if (self.word.commit() == fiber::Committed::parked) {
+    (void)sched::sleep_as_proxy(self, base::kForever);
+    self.word.resume(0);
+  }
+  self.word.end_park();
+}
+
 }  // namespace
 
 ParkHandle park_handle() noexcept {
@@ -37,28 +54,16 @@ Status park_if(const Atomic<std::uint32_t>& flag,
   sched::interleave(here, sched::Op::park, &flag);
   if (flag.load(acquire) != expected) return {};  // the caller's own edge
   Fiber& self = *here.current;
-  switch (self.word.begin_park(++self.wait_ticket)) {
-    case Begun::had_token:
-      return {};
-    case Begun::cancelled:
-      return refuse_cancelled(self);
-    case Begun::go_on:
-      break;
+  auto begun = self.word.begin_park(++self.wait_ticket);
+  while (begun == Begun::cancelled) {
+    if (must_stop(self)) return refuse_stopped(self);
+    begun = self.word.begin_park(++self.wait_ticket);
   }
-  // From here on an unpark finds the word parking: the commit fails, or it
-  // finds it parked. No second look at the flag is needed.
-  Flag waited_for{&flag, expected};
-  if (here.simulator != nullptr) [[unlikely]] {
-    here.simulator->note(sched::Op::park, &flag, {&Flag::differs, &waited_for});
-  }
-  if (!self.proxy) {
-    sched::suspend_current();
-  } else if (self.word.commit() == fiber::Committed::parked) {
-    (void)sched::sleep_as_proxy(self, base::kForever);
-    self.word.resume(0);
-  }
-  if (self.word.end_park() == fiber::Who::cancelled) return Errc::cancelled;
-  return {};
+  if (begun == Begun::go_on) park_on(flag, expected, self);
+  // A stop wakes as an unpark does: who must stop says so at once, unless it
+  // was woken for what it waits for.
+  if (flag.load(acquire) != expected) return {};  // the caller's own edge
+  return must_stop(self) ? refuse_stopped(self) : Status();
 }
 
 void unpark(ParkHandle handle) noexcept {

@@ -26,7 +26,7 @@ struct ParkHandle {
 ParkHandle park_handle() noexcept;
 
 // Any fiber or thread. Waits while flag == expected, until unpark(); may return
-// earlier. Errors: cancelled.
+// earlier, for nothing. Errors: cancelled, timed_out (a scope's).
 Status park_if(const Atomic<std::uint32_t>& flag,
                std::uint32_t expected) noexcept;
 

@@ -39,7 +39,7 @@ Who Wait::park_thread(std::int64_t until) noexcept {
       }
       word.resume(0);
     }
-    if (const auto who = word.rewait(); who != Who::open) return who;
+    if (const auto who = again(); who != Who::open) return who;
   }
 }
 
@@ -54,7 +54,7 @@ Status outcome(Who who) noexcept {
     case Who::deadline:
       return Errc::timed_out;
     case Who::cancelled:
-      return Errc::cancelled;
+      return to_errc(sched::look(*sched::carrier().current));
     case Who::withdrawn:  // it could not be waited for
       return Error::out_of(Resource::memory);
     default:
@@ -62,16 +62,20 @@ Status outcome(Who who) noexcept {
   }
 }
 
-Status refuse_cancelled(const Fiber& self) noexcept {
-  if (!self.proxy) this_worker().count_as_dispatch();
-  return Errc::cancelled;
+Status refuse_stopped(const Fiber& self) noexcept {
+  const auto why = to_errc(stop_of(self));
+  // Under a spin lock nobody else may run here.
+  if (!self.proxy && sched::carrier().lock_depth == 0) {
+    this_worker().count_as_dispatch();
+  }
+  return why;
 }
 
 Status until(Deadline when) noexcept {
   sched::interleave(sched::Op::sleep, nullptr);
   Wait wait;
   if (wait.begin(false) == Begun::cancelled) {
-    return refuse_cancelled(wait.self());
+    return refuse_stopped(wait.self());
   }
   const auto who = wait.park(when);
   wait.end();

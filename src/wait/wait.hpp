@@ -16,6 +16,7 @@
 
 #include "fiber/fiber.hpp"
 #include "sched/carrier.hpp"
+#include "sched/stop.hpp"
 #include "time/clock.hpp"
 #include <weft/result.hpp>
 #include <weft/time.hpp>
@@ -26,6 +27,11 @@ using fiber::Begun;
 using fiber::Fiber;
 using fiber::WaitNode;
 using fiber::Who;
+
+// The fiber itself: does this cancel point report that it must stop?
+inline bool must_stop(Fiber& self) noexcept {
+  return sched::stopped_here(self) != fiber::Stop::none;
+}
 
 class Wait {
  public:
@@ -40,11 +46,23 @@ class Wait {
   // Dies if a spin lock is held. cancelled: no wait began.
   [[nodiscard]] Begun begin(bool shield) noexcept {
     sched::check_may_park(sched::carrier());
-    return begin_checked(shield);
+    shield_ = shield;
+    if (shield) {
+      const auto begun = self_.word.begin_wait(++self_.wait_ticket, shield);
+      // It goes on waiting, but its nurseries hear of a stop.
+      if (self_.word.must_look()) [[unlikely]]
+        (void)sched::look(self_);
+      return begun;
+    }
+    for (;;) {
+      const auto begun = self_.word.begin_wait(++self_.wait_ticket, shield);
+      if (begun != Begun::cancelled || must_stop(self_)) return begun;
+    }
   }
-  // The same where that has been asked.
-  [[nodiscard]] Begun begin_checked(bool shield) noexcept {
-    return self_.word.begin_wait(++self_.wait_ticket, shield);
+  // The same under a lock, where nobody may be told: cancelled, look first.
+  [[nodiscard]] Begun begin_locked() noexcept {
+    shield_ = false;
+    return self_.word.begin_wait(++self_.wait_ticket, /*shield=*/false);
   }
   // A node that belongs to this wait.
   void own(WaitNode& node) const noexcept {
@@ -76,19 +94,28 @@ class Wait {
   [[nodiscard]] Who park_fiber() noexcept {
     for (;;) {
       sched::suspend_current();
-      // Open: woken for nothing. The nodes are still linked, so on it goes.
-      if (const auto who = self_.word.rewait(); who != Who::open) return who;
+      if (const auto who = again(); who != Who::open) return who;
     }
+  }
+  // Open: woken for nothing. The nodes are still linked, so on it goes, unless
+  // it was woken to look whether it must stop, and must.
+  [[nodiscard]] Who again() noexcept {
+    const auto who = self_.word.rewait();
+    if (who != Who::open || !self_.word.must_look()) [[likely]]
+      return who;
+    if (!must_stop(self_) || shield_) return who;
+    return self_.word.withdraw(Who::cancelled);
   }
   [[nodiscard]] Who park_otherwise(Deadline deadline) noexcept;
   [[nodiscard]] Who park_thread(std::int64_t until) noexcept;
 
   Fiber& self_;
+  bool shield_ = false;  // no cancel point
   bool armed_ = false;
   bool polls_ = false;  // there was no time left to wait
 };
 
-// What the caller of a wait is told; ok if a source ended it.
+// What the caller of a wait is told, the fiber itself; ok if a source ended it.
 Status outcome(Who who) noexcept;
 
 // A waker took the node: its last touch is a few instructions away.
@@ -97,20 +124,22 @@ inline void until_gone(const WaitNode& node) noexcept {
     spin_until([&node] { return node.gone(); });
 }
 
-// The caller is cancelled and does not wait: answers cancelled, and counts, for
-// a loop that takes no notice must not keep its worker to itself.
-Status refuse_cancelled(const Fiber& self) noexcept;
+// The caller must stop and does not wait: answers why, and counts, for a loop
+// that takes no notice must not keep its worker to itself.
+Status refuse_stopped(const Fiber& self) noexcept;
 
-// Any fiber or thread. Waits until `child` has ended; the caller holds its
-// handle. May run it in place. Errors: invalid (oneself, or somebody waits
-// already), cancelled, timed_out, exhausted (memory).
-Status for_end(Fiber& child, Deadline deadline) noexcept;
+// Any fiber or thread. Waits until `child` of that nursery, which may be gone
+// if the child is, has ended; the caller holds its handle. May run it in place.
+// Errors: invalid (oneself, or somebody waits already), cancelled, timed_out,
+// exhausted (memory).
+Status for_end(Fiber& child, const fiber::Scope* base,
+               Deadline deadline) noexcept;
 // The same, for one who is not the child and waits though he is cancelled.
 void for_end_shielded(Fiber& child) noexcept;
 
 // Owner only. Waits until the family has no members. Errors: timed_out,
-// exhausted (memory).
-// Shielded: a cancelled owner still waits for its children.
+// exhausted (memory). An owner that must stop tells the children, and waits for
+// them all the same.
 Status for_family(fiber::Family& family, Deadline deadline) noexcept;
 
 // Any fiber or thread. Errors: cancelled, exhausted (memory).

@@ -139,8 +139,8 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
   sched::interleave(here, sched::Op::wait, waitable);
   Waiter waiter;
   node_of(waiter).slot = io;
-  if (auto& self = waiting::Wait().self(); self.word.cancelled()) {
-    return waiting::refuse_cancelled(self);
+  if (auto& self = waiting::Wait().self(); waiting::must_stop(self)) {
+    return waiting::refuse_stopped(self);
   }
   for (;;) {
     // After a won wake the waitable completes, cancelled or not: else what it
@@ -148,7 +148,7 @@ Status wait_on(const WaitOps& ops, void* waitable, void* io,
     waiting::Wait wait;
     if (ops.try_complete(waitable, waiter)) return {};
     if (wait.begin(false) == waiting::Begun::cancelled) {
-      return waiting::refuse_cancelled(wait.self());
+      return waiting::refuse_stopped(wait.self());
     }
     wait.own(node_of(waiter));
     const auto published = ops.publish(waitable, waiter);

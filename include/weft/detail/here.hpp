@@ -13,22 +13,28 @@ struct Here {
   std::uintptr_t locker;
   // So many operations may still be done here without asking it.
   std::uint32_t credit;
+  // So many ops of checked code, less one, may pass before it must be asked; 0:
+  // each.
+  std::uint32_t ops_left;
 };
 
-// Where the library's fiber has its control word, and in it the cancel bit.
+// Where the library's fiber has its control word, and in it the bits for which
+// the library must be asked: it shall look whether it must stop; it must pay.
 inline constexpr std::uintptr_t kControlWord = 64;
 inline constexpr std::uint64_t kCancel = 1u << 5;
+inline constexpr std::uint64_t kMetered = 1u << 23;
 
-// Is the fiber at this address cancelled? It asks itself.
-inline bool is_cancelled(std::uintptr_t fiber) noexcept {
+// Must the fiber at this address ask first? It asks itself.
+inline bool must_ask(std::uintptr_t fiber) noexcept {
   const auto* const word =
       reinterpret_cast<const std::atomic<std::uint64_t>*>(fiber + kControlWord);
-  return (word->load(std::memory_order_relaxed) & kCancel) != 0;
+  return (word->load(std::memory_order_relaxed) & (kCancel | kMetered)) != 0;
 }
 
 // Any thread. nullptr: a plain thread that weft has not met yet. The compiler
 // can neither hoist it over a switch nor keep it: a fiber may be on another
-// thread after each call that suspends.
+// thread after each call that suspends. In files with WEFT_YIELD_CHECKS that is
+// at every step, so nothing there uses it.
 inline Here* here_or_null() noexcept {
   Here* here;
 #if defined(__x86_64__)

@@ -1,0 +1,399 @@
+#include "wait/purse.hpp"
+
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "base/check.hpp"
+#include "sched/carrier.hpp"
+
+namespace weft::waiting {
+
+namespace {
+
+template <typename T>
+T narrowed(std::uint64_t amount, bool unlimited) noexcept {
+  if (unlimited) return std::numeric_limits<T>::max();
+  constexpr std::uint64_t kMost = std::numeric_limits<T>::max() - 1;
+  return static_cast<T>(amount < kMost ? amount : kMost);
+}
+
+}  // namespace
+
+// ---- Purse.
+
+Purse::Purse(Pool& pool, std::uint64_t fiber, const Budget& granted) noexcept
+    : pool_(&pool), fiber_(fiber) {
+  put(granted);
+  const std::lock_guard guard(pool.lock_);
+  pool.purses_.push_back(*this);
+  ++pool.live_;
+}
+
+std::array<std::uint64_t, 5> Purse::amounts_of(const Budget& b) noexcept {
+  const auto widened = [](auto amount) -> std::uint64_t {
+    using T = decltype(amount);
+    return amount == std::numeric_limits<T>::max() ? kNoLimit : amount;
+  };
+  return {widened(b.ops), widened(b.memory), widened(b.spawn_count),
+          widened(b.channel_ops), widened(b.syscalls)};
+}
+
+Budget Purse::budget_of(const std::array<std::uint64_t, 5>& a) noexcept {
+  const auto as = [&a]<typename T>(std::size_t i, T /*type*/) {
+    return narrowed<T>(a[i], is_unlimited(a[i]));
+  };
+  return {as(0, std::uint32_t{}), as(1, std::size_t{}), as(2, std::uint16_t{}),
+          as(3, std::uint16_t{}), as(4, std::uint16_t{})};
+}
+
+Budget Purse::left() const noexcept {
+  std::array<std::uint64_t, 5> left{};
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i] = left_[i].load(relaxed);  // B1, or a snapshot
+  }
+  return budget_of(left);
+}
+
+void Purse::move_in(std::size_t index, std::uint64_t amount) noexcept {
+  const auto left = left_[index].load(relaxed);  // B1
+  if (is_unlimited(left)) return;
+  if (!is_unlimited(amount)) {  // a sum of limits is a limit
+    const auto room = kNoLimit / 2 - left;
+    amount = amount < room ? amount : room;
+  }
+  left_[index].store(left + amount, relaxed);      // B1
+  const auto given = given_[index].load(relaxed);  // B1
+  given_[index].store(given + amount, relaxed);    // B1
+}
+
+void Purse::move_out(std::size_t index, std::uint64_t amount) noexcept {
+  const auto left = left_[index].load(relaxed);  // B1
+  if (is_unlimited(left)) return;
+  left_[index].store(left - amount, relaxed);      // B1
+  const auto given = given_[index].load(relaxed);  // B1
+  given_[index].store(given - amount, relaxed);    // B1
+}
+
+Resource Purse::lacks(const Price& price) const noexcept {
+  // What is refused comes before what can be waited for.
+  if (price.extra != Resource::none) {
+    const auto extra = left_[index(price.extra)].load(relaxed);  // B1
+    if (extra < price.amount) return price.extra;
+  }
+  const auto ops = left_[0].load(relaxed);  // B1
+  return ops < price.ops ? Resource::ops : Resource::none;
+}
+
+// Under the pool's lock.
+void Purse::collect() noexcept { put(std::exchange(incoming_, Budget())); }
+
+void Purse::put(const Budget& part) noexcept {
+  const auto amounts = amounts_of(part);
+  for (std::size_t i = 0; i < amounts.size(); ++i) move_in(i, amounts[i]);
+}
+
+void Purse::put_memory(std::size_t bytes) noexcept {
+  if (pool_ != nullptr) move_in(index(Resource::memory), bytes);
+}
+
+Status Purse::take_refilled(const Price& price) noexcept {
+  if (take(price) || pool_ == nullptr) return {};
+  {
+    const std::lock_guard guard(pool_->lock_);
+    collect();
+  }
+  if (take(price)) return {};
+  return Error::out_of(lacks(price));
+}
+
+void Purse::take_back(const Price& price) noexcept {
+  const auto undo = [this](std::size_t i, std::uint64_t amount) {
+    left_[i].store(left_[i].load(relaxed) + amount, relaxed);  // B1
+  };
+  undo(0, price.ops);
+  if (price.extra != Resource::none) undo(index(price.extra), price.amount);
+}
+
+Status Purse::give(const Budget& part) noexcept {
+  WEFT_ASSERT(pool_ != nullptr, "B2");
+  {
+    const std::lock_guard guard(pool_->lock_);
+    collect();
+  }
+  // A grace is for oneself.
+  const auto own = left() - grace_;
+  if (const auto what = own.lacks(part); what != Resource::none) {
+    return Error::out_of(what);
+  }
+  const auto amounts = amounts_of(part);
+  for (std::size_t i = 0; i < amounts.size(); ++i) move_out(i, amounts[i]);
+  return {};
+}
+
+bool Purse::take_grace(const Price& price) noexcept {
+  constexpr std::uint32_t kGrace = 10'000;
+  if (std::exchange(had_grace_, true)) return false;
+  grace_.ops =
+      narrowed<std::uint32_t>(std::uint64_t{price.ops} + kGrace, false);
+  if (price.extra == Resource::memory && !is_unlimited(price.amount)) {
+    grace_.memory = price.amount;
+  }
+  put(grace_);
+  return true;
+}
+
+void Purse::end_grace() noexcept {
+  const auto grace = amounts_of(std::exchange(grace_, Budget()));
+  for (std::size_t i = 0; i < grace.size(); ++i) {
+    const auto left = left_[i].load(relaxed);  // B1
+    move_out(i, left < grace[i] ? left : grace[i]);
+  }
+}
+
+Ledger Purse::ledger() const noexcept {
+  std::array<std::uint64_t, 5> spent{};
+  for (std::size_t i = 0; i < spent.size(); ++i) {
+    const auto still = left_[i].load(relaxed);   // B1, or a snapshot
+    const auto given = given_[i].load(relaxed);  // the same
+    spent[i] = given > still ? given - still : 0;
+  }
+  return {left(), budget_of(spent)};
+}
+
+void Purse::close() noexcept {
+  Pool* const pool = std::exchange(pool_, nullptr);
+  if (pool == nullptr) return;
+  {
+    const std::lock_guard guard(pool->lock_);
+    collect();
+    end_grace();
+    pool->left_ = pool->left_ + left();
+    pool->purses_.remove(*this);
+    --pool->live_;
+    (void)pool->watchers_.wake_all();
+  }
+  if (license_ != nullptr) license_->give_back();
+}
+
+// ---- Waiting for a recharge.
+
+struct Pool::Recharge {  // concept Waitable
+  bool try_complete(Waiter& /*waiter*/) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    purse.collect();
+    if (!purse.take(price)) return false;
+    pool.count_able(purse);
+    return true;
+  }
+  bool publish(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    purse.waiting_.push_back(waiter);
+    if (purse.incoming_ == Budget()) {
+      pool.count_exhausted(purse, purse.lacks(price));
+    } else {
+      (void)purse.waiting_.wake_one();
+    }
+    return true;
+  }
+  void unpublish(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    purse.waiting_.remove(waiter);
+  }
+
+  Pool& pool;
+  Purse& purse;
+  const Price& price;
+};
+
+Status Purse::take_or_wait(const Price& price) noexcept {
+  Status paid = take_refilled(price);
+  if (paid) return paid;
+  const auto what = paid.error().resource();
+  if (what != Resource::ops && what != Resource::memory) return paid;
+  Pool& pool = *pool_;
+  Pool::Recharge recharge{pool, *this, price};
+  paid = wait(recharge);
+  if (!paid) {
+    const std::lock_guard guard(pool.lock_);
+    pool.count_able(*this);
+  }
+  return paid;
+}
+
+// ---- Pool.
+
+void Pool::count_exhausted(Purse& purse, Resource what) noexcept {
+  const bool before = purse.out_of() != Resource::none;
+  purse.out_of_.store(what, relaxed);  // guarded by lock_; others: a hint
+  if (before) return;                  // it was woken for nothing: all know
+  ++exhausted_;
+  purse.told_ = false;
+  if (purse.license_ != nullptr) purse.license_->lacks(what);
+  (void)watchers_.wake_all();
+}
+
+void Pool::count_able(Purse& purse) noexcept {
+  if (purse.out_of() == Resource::none) return;
+  purse.out_of_.store(Resource::none, relaxed);  // as above
+  --exhausted_;
+}
+
+Budget Pool::left() const noexcept {
+  const std::lock_guard guard(lock_);
+  return left_;
+}
+
+std::size_t Pool::live() const noexcept {
+  const std::lock_guard guard(lock_);
+  return live_;
+}
+
+void Pool::put(const Budget& part) noexcept {
+  const std::lock_guard guard(lock_);
+  left_ = left_ + part;
+}
+
+Budget Pool::empty() noexcept {
+  const std::lock_guard guard(lock_);
+  return std::exchange(left_, Budget());
+}
+
+Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
+                          bool owner) noexcept {
+  Price price;
+  if (!(owner && own_)) {
+    price.extra = Resource::spawns;
+    price.amount = 1;
+  }
+  if (by != nullptr) {
+    if (Status paid = by->take_refilled(price); !paid) return paid.error();
+  }
+  const auto refused = [&](Resource what) {
+    if (by != nullptr) by->take_back(price);
+    return Error::out_of(what);
+  };
+  if (own_) {
+    const std::lock_guard guard(lock_);
+    Budget part = asked != nullptr ? *asked : min(left_, usual);
+    const auto all = part + Budget{.spawn_count = 1};
+    if (const auto what = left_.lacks(all); what != Resource::none) {
+      return refused(what);
+    }
+    left_ = left_ - all;
+    return part;
+  }
+  if (by == nullptr) return asked != nullptr ? *asked : usual;
+  Budget part = asked != nullptr ? *asked : min(by->ledger().left, usual);
+  if (Status given = by->give(part); !given) {
+    return refused(given.error().resource());
+  }
+  return part;
+}
+
+Status Pool::recharge(std::uint64_t fiber, const Budget& amount,
+                      Purse* by) noexcept {
+  if (!own_ && by != nullptr) {
+    if (Status given = by->give(amount); !given) return given;
+  }
+  {
+    const std::lock_guard guard(lock_);
+    if (const auto what = left_.lacks(amount); own_ && what != Resource::none) {
+      return Error::out_of(what);
+    }
+    for (Purse* purse = purses_.front(); purse != nullptr;
+         purse = purses_.after(*purse)) {
+      if (purse->fiber_ != fiber) continue;
+      if (own_) left_ = left_ - amount;
+      purse->incoming_ = purse->incoming_ + amount;
+      count_able(*purse);  // it looks for itself whether that is enough
+      (void)purse->waiting_.wake_one();
+      return {};
+    }
+  }
+  if (!own_ && by != nullptr) by->put(amount);
+  return Errc::invalid;
+}
+
+// ---- Watching.
+
+Purse* Pool::untold() noexcept {
+  for (Purse* purse = purses_.front(); purse != nullptr;
+       purse = purses_.after(*purse)) {
+    if (purse->out_of() != Resource::none && !purse->told_) return purse;
+  }
+  return nullptr;
+}
+
+struct Pool::Watch {  // concept Waitable
+  bool try_complete(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    Purse* const found = pool.untold();
+    if (found == nullptr) return false;
+    found->told_ = true;
+    waiter.slot<Exhausted>() = {{found->fiber_}, found->out_of()};
+    return true;
+  }
+  bool publish(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    if (pool.live_ == 0) return false;
+    pool.watchers_.push_back(waiter);
+    if (pool.untold() != nullptr) (void)pool.watchers_.wake_all();
+    return true;
+  }
+  void unpublish(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    pool.watchers_.remove(waiter);
+  }
+
+  Pool& pool;
+};
+
+struct Pool::Standstill {  // concept Waitable
+  bool try_complete(Waiter& /*waiter*/) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    return pool.stands_still(joiner);
+  }
+  bool publish(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    pool.watchers_.push_back(waiter);
+    if (pool.stands_still(joiner)) (void)pool.watchers_.wake_all();
+    return true;
+  }
+  void unpublish(Waiter& waiter) noexcept {
+    const std::lock_guard guard(pool.lock_);
+    pool.watchers_.remove(waiter);
+  }
+
+  Pool& pool;
+  const Fiber* joiner;
+};
+
+Result<Exhausted> Pool::await_exhausted(Deadline deadline) noexcept {
+  const Fiber* const self = sched::carrier().current;
+  {
+    const std::lock_guard guard(lock_);
+    many_watch_ = many_watch_ || (watcher_ != nullptr && watcher_ != self);
+    watcher_ = self;
+  }
+  Watch watch{*this};
+  Exhausted found;
+  if (Status end = wait(watch, found, deadline); !end) return end.error();
+  return found;
+}
+
+Status Pool::await_standstill(Deadline deadline) noexcept {
+  Standstill standstill{*this, sched::carrier().current};
+  return wait(standstill, deadline);
+}
+
+Resource Pool::shortage() noexcept {
+  const std::lock_guard guard(lock_);
+  for (Purse* purse = purses_.front(); purse != nullptr;
+       purse = purses_.after(*purse)) {
+    if (purse->out_of() != Resource::none) return purse->out_of();
+  }
+  return Resource::none;
+}
+
+}  // namespace weft::waiting
