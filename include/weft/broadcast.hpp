@@ -110,8 +110,8 @@ class Broadcast {
                 "weft: what is broadcast is copied for each subscriber");
 
  public:
-  // capacity: how far the slowest subscriber may lag; at least 1. on_full: then
-  // a send waits for it, or takes its oldest value away, or fails.
+  // capacity: how far the slowest subscriber may lag; 0 is misuse. on_full:
+  // then a send waits for it, or takes its oldest value away, or fails.
   //   Throws:    std::bad_alloc.
   explicit Broadcast(std::size_t capacity, OnFull on_full = OnFull::drop_oldest)
       : state_(std::make_shared<State>(capacity, on_full)) {}
@@ -139,7 +139,7 @@ class Broadcast {
   //   Throws:    std::bad_alloc. Callers: any fiber or thread, as of all below.
   Subscription<T> subscribe() { return Subscription<T>(state_); }
   // Subscribers get what was sent before, then `closed` or the reason; the
-  // first one stays.
+  // first one stays. Misuse: no error as the reason.
   //   Suspends:  as subscribe().
   void close() { close(Errc::closed); }
   void close(Error reason) {
@@ -211,14 +211,15 @@ class Watch {
     WEFT_TRY(changes_.wait(token_after(seen), deadline));
     return take(seen);
   }
-  // The first reason stays.
+  // The first reason stays. Misuse: no error as the reason.
   //   Suspends:  never.
   void close() noexcept { close(Errc::closed); }
   void close(Error reason) noexcept {
+    detail::check_reason("Watch", reason);
     {
       const std::lock_guard hold(guard_);
       if (std::exchange(closed_, true)) return;
-      if (reason != Errc{}) reason_ = reason;
+      reason_ = reason;
     }
     changes_.advance(detail::kNoMore);
   }
@@ -267,6 +268,27 @@ class Watch {
   std::uint64_t version_ = 1;
   bool closed_ = false;
   Error reason_{Errc::closed};
+};
+
+// Closes on every way out what children wait at, when that is older than their
+// nursery. Declare it after the nursery:
+//
+//   weft::Watch<Config> config(load());
+//   weft::Nursery nursery;
+//   const weft::CloseGuard guard(config);
+//
+// A Broadcast, a Watch, or one end of a channel; it outlives the guard.
+template <typename C>
+requires requires(C& closes) { closes.close(); }
+class [[nodiscard]] CloseGuard {
+ public:
+  explicit CloseGuard(C& closes) noexcept : closes_(closes) {}
+  CloseGuard(const CloseGuard&) = delete;
+  CloseGuard& operator=(const CloseGuard&) = delete;
+  ~CloseGuard() { closes_.close(); }
+
+ private:
+  C& closes_;
 };
 
 namespace detail {
@@ -323,16 +345,12 @@ class ChangedCase : public TokenCase {
 // more. on_changed() keeps `seen` as changed() does.
 template <typename T, typename H>
 auto on_receive(Subscription<T>& from, H handler) {
-  static_assert(std::is_invocable_v<H&, Result<T>>,
-                "weft: the handler of on_receive() takes a Result<T>: a closed "
-                "broadcast is ready, too");
+  detail::check_receives<H, T>();
   return detail::SubscriptionCase<T, H>(from, std::move(handler));
 }
 template <typename T, typename H>
 auto on_changed(const Watch<T>& watch, std::uint64_t& seen, H handler) {
-  static_assert(std::is_invocable_v<H&, Result<T>>,
-                "weft: the handler of on_changed() takes a Result<T>: a closed "
-                "watch is ready, too");
+  detail::check_receives<H, T>();
   return detail::ChangedCase<T, H>(watch, seen, std::move(handler));
 }
 

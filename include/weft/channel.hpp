@@ -1,15 +1,18 @@
 // channel.hpp: bounded, typed queues between fibers.
 //
 //   auto [sender, receiver] = weft::make_channel<Job>(64);
-//   nursery.spawn([receiver = receiver]() mutable {
+//   nursery.spawn([receiver = std::move(receiver)]() mutable {
 //     while (auto job = receiver.receive()) run(*job);
-//   });
+//   });  // moved: a copy kept here would let send() wait when this has failed
 //   WEFT_TRY(sender.send(Job{...}));
 //
 // Values arrive in the order sent, each at exactly one receiver: sends that
 // returned ok and values received are equally many, also across a close() of
 // the sending side. Either end may be copied; a channel closes when its last
-// Sender or its last Receiver goes.
+// Sender or its last Receiver goes, or by close() or close(reason) of either.
+//
+// What both ends have in common, close(), closed(), size(), capacity(),
+// dropped(), name() and operator bool, is in detail/channel_handle.hpp.
 //
 // T moves without throwing, and without waiting; a T that was moved from is
 // destroyed without waiting. Operations on an empty handle
@@ -26,6 +29,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "weft/capability.hpp"
 #include "weft/detail/channel_handle.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -37,14 +41,19 @@
 
 namespace weft {
 
+// What a send does that finds the channel full.
+enum class OnFull : std::uint8_t {
+  wait,
+  drop_newest,  // fails with would_block
+  drop_oldest,  // destroys it. With capacity 0 there is none: drop_newest
+};
+
 struct ChannelOptions {
-  // A send to a full channel waits, or fails with would_block, or makes room by
-  // destroying the oldest value. With capacity 0 there is nothing to destroy:
-  // then drop_oldest is drop_newest.
   OnFull on_full = OnFull::wait;
-  std::string_view name = {};  // copied
-  // Without: every operation takes the channel's lock. For comparisons; the
-  // environment CC_CHAN_NO_LOCKFREE=1 turns it off for all.
+  std::string_view name = {};  // in reports of deadlocks; copied
+  // Without: every operation takes the channel's lock. For comparisons, and to
+  // find out whether a fault has to do with it; CC_CHAN_NO_LOCKFREE=1 in the
+  // environment turns it off for all channels of a program.
   bool lock_free = true;
 };
 
@@ -71,8 +80,9 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
   Status send(T&& value, Deadline deadline = Deadline::never()) {
     if (channel_ == nullptr) return refused();
     void* const from = std::addressof(value);
-    if (!detail::may_go_ahead()) return detail::send(*channel_, from, deadline);
-    if (has_buffer() && detail::send_at_once(*channel_, value)) return {};
+    const auto me = detail::may_go_ahead();
+    if (me == 0) return detail::send(*channel_, from, deadline);
+    if (has_buffer() && detail::send_at_once(*channel_, me, value)) return {};
     return detail::send_otherwise(*channel_, from, deadline);
   }
   Status send(const T& value, Deadline deadline = Deadline::never())  //
@@ -100,9 +110,9 @@ class Sender : public detail::ChannelHandle<detail::ChannelSide::sends> {
     if (channel_ == nullptr) return refused();
     std::size_t sent = 0;
     while (sent < values.size()) {
-      if (has_buffer() && detail::may_go_ahead()) {
+      if (const auto me = has_buffer() ? detail::may_go_ahead() : 0) {
         const auto now = detail::send_many_at_once(
-            *channel_, values.data() + sent, values.size() - sent);
+            *channel_, me, values.data() + sent, values.size() - sent);
         sent += now;
         if (now != 0) continue;
       }
@@ -168,16 +178,16 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
     if (max == 0) return std::size_t{0};
     std::size_t got = take_at_once(out, max);
     if (got == 0) {
-      auto first = receive(deadline);
-      if (!first) return first.error();
-      *out++ = *std::move(first);
+      const Status end = pass_on(out, [&](detail::Empty<T>& value) noexcept {
+        return receive(value, deadline);
+      });
+      if (!end) return end.error();
       got = 1 + take_at_once(out, max - 1);
     }
-    for (; got < max; ++got) {
-      Result<T> one = try_receive();
-      if (!one) break;
-      *out++ = *std::move(one);
-    }
+    const auto now = [this](detail::Empty<T>& value) noexcept {
+      return detail::try_receive(*channel_, value.place());
+    };
+    while (got < max && pass_on(out, now)) ++got;
     return got;
   }
 
@@ -194,24 +204,43 @@ class Receiver : public detail::ChannelHandle<detail::ChannelSide::receives> {
 
   Status receive(detail::Empty<T>& value, Deadline deadline) noexcept {
     if (channel_ == nullptr) return refused();
-    if (!detail::may_go_ahead()) {
-      return detail::receive(*channel_, value.place(), deadline);
+    const auto me = detail::may_go_ahead();
+    if (me == 0) return detail::receive(*channel_, value.place(), deadline);
+    if (has_buffer() && detail::receive_at_once<T>(*channel_, me, value)) {
+      return {};
     }
-    if (has_buffer() && detail::receive_at_once<T>(*channel_, value)) return {};
     return detail::receive_otherwise(*channel_, value.place(), deadline);
   }
 
-  // Several by one exchange, by way of this stack: writing to `out` may throw.
+  // Both by way of this stack, for writing to `out` may throw: one T, or some
+  // that are small. Not inlined: their caller's frame would hold all of them.
+
+  // One that take(value) makes.
+  template <typename Out, typename Take>
+  [[gnu::noinline]] static Status pass_on(Out& out, Take take) {
+    detail::Empty<T> value;
+    const Status end = take(value);
+    if (!end) return end;
+    struct Drop {
+      T& dropped;
+      ~Drop() { std::destroy_at(&dropped); }
+    } const drop{value.get()};
+    *out++ = std::move(value.get());
+    return end;
+  }
+  // Several by one exchange.
   template <typename Out>
-  std::size_t take_at_once(Out& out, std::size_t max) {
+  [[gnu::noinline]] std::size_t take_at_once(Out& out, std::size_t max) {
     constexpr std::size_t kBytes = 1024;
     constexpr auto kAtOnce = std::clamp<std::size_t>(kBytes / sizeof(T), 1, 16);
     std::optional<T> few[kAtOnce];
     std::size_t got = 0;
-    while (got < max && has_buffer() && detail::may_go_ahead()) {
+    while (got < max && has_buffer()) {
+      const auto me = detail::may_go_ahead();
+      if (me == 0) break;
       std::size_t taken = 0;
       const auto now = detail::receive_many_at_once<T>(
-          *channel_, std::min(max - got, kAtOnce),
+          *channel_, me, std::min(max - got, kAtOnce),
           [&few, &taken](T&& value) noexcept {
             few[taken++].emplace(std::move(value));
           });
@@ -300,13 +329,13 @@ namespace detail {
 
 struct ChannelAccess {
   template <typename Handle>
-  static Handle handle(Channel* channel, std::size_t capacity) noexcept {
+  static Handle handle(ChannelEnds* channel, std::size_t capacity) noexcept {
     if (channel == nullptr) return Handle(nullptr, ChannelKind::refused);
     return Handle(channel, capacity == 0 ? ChannelKind::rendezvous
                                          : ChannelKind::buffered);
   }
   template <ChannelSide Side>
-  static Channel* channel(const ChannelHandle<Side>& handle) noexcept {
+  static ChannelEnds* channel(const ChannelHandle<Side>& handle) noexcept {
     return handle.channel_;
   }
   template <ChannelSide Side>
@@ -330,11 +359,31 @@ struct Channel {  // auto [sender, receiver] = make_channel<T>(n);
 //   Suspends:  never. Callers: any fiber or thread; no runtime is needed.
 template <typename T>
 Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
-  detail::Channel* const made =
+  detail::ChannelEnds* const made =
       detail::make_channel(detail::kElementOps<T>, capacity,
                            {options.on_full, options.lock_free, options.name});
   return {detail::ChannelAccess::handle<Sender<T>>(made, capacity),
           detail::ChannelAccess::handle<Receiver<T>>(made, capacity)};
+}
+
+// The same by a capability: one of its channels, until both sides are gone.
+//   Errors:   denied (a larger buffer than it permits, or no channel left),
+//             exhausted (memory).
+//   Callers:  any fiber or thread.
+template <typename T>
+Result<Channel<T>> make_channel(CapChannel& by, std::size_t capacity,
+                                ChannelOptions options = {}) {
+  const auto license = detail::take_channel(by, capacity);
+  if (!license) return license.error();
+  detail::ChannelEnds* const made = detail::make_channel(
+      detail::kElementOps<T>, capacity,
+      {options.on_full, options.lock_free, options.name, *license});
+  if (made == nullptr) {
+    (*license)->give_back();
+    return Error::out_of(Resource::memory);
+  }
+  return Channel<T>{detail::ChannelAccess::handle<Sender<T>>(made, capacity),
+                    detail::ChannelAccess::handle<Receiver<T>>(made, capacity)};
 }
 
 }  // namespace weft

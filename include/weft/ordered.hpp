@@ -2,9 +2,9 @@
 //
 //   weft::Nursery nursery;
 //   auto [jobs, results] = weft::make_ordered<Block>(nursery, 32);
-//   nursery.spawn([results = results]() mutable {
+//   nursery.spawn([results = std::move(results)]() mutable {
 //     while (auto block = results.receive()) write(*block);
-//   });
+//   });  // moved: a copy kept here would let spawn() wait when this has failed
 //   for (auto& block : input) WEFT_TRY(jobs.spawn(compress, std::move(block)));
 //   jobs.close();
 //   return nursery.join();
@@ -48,7 +48,8 @@ class OrderedSender {
   //              a cancel point.
   //   Errors:    closed, or what the channel was closed with; cancelled; what
   //              refused the child: exhausted, closed. Throws as
-  //              Nursery::spawn(). A child that fails fails its nursery, too.
+  //              Nursery::spawn(). A child that fails fails its nursery, too,
+  //              but stops no others unless options say so.
   //   Ordering:  everything before is visible to the child.
   //   Callers:   as Nursery::spawn(), any number at once; results are in the
   //              order in which places were taken.
@@ -65,8 +66,12 @@ class OrderedSender {
                   "weft: the body of an ordered channel's child returns T or "
                   "Result<T>");
     if (nursery_ == nullptr) return Errc::invalid;
-    Task<T> task = nursery_->spawn(options, std::forward<F>(f),
-                                   std::forward<Args>(args)...);
+    SpawnOptions each = options;
+    if (each.on_failure == OnFailure::inherit) {
+      each.on_failure = OnFailure::wait_for_all;  // it is told in its place
+    }
+    Task<T> task =
+        nursery_->spawn(each, std::forward<F>(f), std::forward<Args>(args)...);
     if (!task) return task.template try_join<detail::Panics>().error();
     const Status sent = tasks_.send(std::move(task));
     if (!sent) {
@@ -102,7 +107,8 @@ class OrderedReceiver {
   //   Suspends:  until there is one in line, and its child has ended, although
   //              later ones may have. A child that has not started may run
   //              right here, as in Task::join(). Always a cancel point.
-  //   Errors:    the child's; closed, or the reason, once nothing is in line;
+  //   Errors:    the child's (next() tells them from the rest); closed, or the
+  //              reason, once nothing is in line;
   //              cancelled, timed_out, exhausted (memory for the deadline):
   //              then the result keeps its place, receive again. Rethrows the
   //              child's exception, as Task::join().
@@ -115,12 +121,30 @@ class OrderedReceiver {
     const auto turn = line_->turn.acquire(deadline);
     if (!turn) return turn.error();
     if (!line_->first) {
-      auto next = line_->tasks.receive(deadline);
-      if (!next) return next.error();
-      line_->first = *std::move(next);
+      auto after = line_->tasks.receive(deadline);
+      if (!after) return after.error();
+      line_->first = *std::move(after);
     }
     // Empty afterwards, unless the child has not ended.
     return line_->first.template join<OnException>(deadline);
+  }
+  // The next child in line, ended or not: its join() gives the result. So an
+  // error here is the end of the line, or the caller's own, and an error of
+  // join() is the child's:
+  //
+  //   while (auto child = results.next()) {
+  //     if (auto block = child->join()) write(*block);
+  //   }
+  //
+  //   Suspends:  until there is one in line. Always a cancel point.
+  //   Errors:    as receive(), but for the child's.
+  //   Callers:   as receive().
+  Result<Task<T>> next(Deadline deadline = Deadline::never()) {
+    if (line_ == nullptr) return Errc::invalid;
+    const auto turn = line_->turn.acquire(deadline);
+    if (!turn) return turn.error();
+    if (line_->first) return std::move(line_->first);
+    return line_->tasks.receive(deadline);
   }
 
   // Senders get `closed` or the reason; the children that are in line go on,

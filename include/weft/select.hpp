@@ -10,12 +10,15 @@
 // sent is still yours. All of it is on the caller's stack. The handler of the
 // case runs there too, after the wait is over, and may wait itself.
 //
-// A closed channel is ready: its handler is told so, or a loop would spin.
+// A closed channel is ready: its handler is told so, or a loop would spin. So
+// is an empty handle, of a channel or a task: its handler is told `invalid`.
+// Handlers return void.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -37,9 +40,7 @@ namespace weft {
 // handler(Result<T>): the value, or why there is none any more.
 template <typename T, typename H>
 auto on_receive(Receiver<T>& from, H handler) {
-  static_assert(std::is_invocable_v<H&, Result<T>>,
-                "weft: the handler of on_receive() takes a Result<T>: a closed "
-                "channel is ready, too");
+  detail::check_receives<H, T>();
   return detail::ReceiveCase<T, H>(from, std::move(handler));
 }
 // The index form: stores the value, or nothing if the channel is closed.
@@ -50,25 +51,37 @@ auto receive_into(std::optional<T>& slot, Receiver<T>& from) {
 // handler(Status) or handler(). The value is moved from only if it was sent.
 template <typename T, typename H>
 auto on_send(Sender<T>& to, std::type_identity_t<T>&& value, H handler) {
+  detail::check_handler<H, Status>();
   return detail::SendCase<T, H>(to, value, std::move(handler));
+}
+// The same with a value that lives as long as the case: for a Selector.
+template <typename T, typename H>
+auto on_send(Sender<T>& to,
+             std::reference_wrapper<std::type_identity_t<T>> value, H handler) {
+  detail::check_handler<H, Status>();
+  return detail::LastingSendCase<T, H>(to, value.get(), std::move(handler));
 }
 // The task has ended: handler(Result<T>), which joins it, or handler().
 template <typename T, typename H>
 auto on_done(Task<T>& task, H handler) {
+  detail::check_handler<H, Result<T>>();
   return detail::DoneCase<T, H>(task, std::move(handler));
 }
 // handler(Result<T>), which takes the value, or handler().
 template <typename T, typename H>
 auto on_set(Future<T>& future, H handler) {
+  detail::check_handler<H, Result<T>>();
   return detail::SetCase<T, H>(future, std::move(handler));
 }
 // The sequencer has come to the token.
 template <typename H>
 auto on_reached(Sequencer& sequencer, std::uint64_t token, H handler) {
+  detail::check_handler<H, Status>();
   return detail::ReachedCase<H>(sequencer, token, std::move(handler));
 }
 template <typename H>
 auto on_event(Event& event, H handler) {
+  detail::check_handler<H, Status>();
   return detail::ReachedCase<H>(detail::SelectAccess::sequencer(event), 0,
                                 std::move(handler));
 }
@@ -76,21 +89,25 @@ auto on_event(Event& event, H handler) {
 // handler(). With io, as wait().
 template <Waitable W, typename H>
 auto on(W& waitable, H handler) {
+  detail::check_handler<H, Status>();
   return detail::OwnCase<W, H>(waitable, nullptr, std::move(handler));
 }
 template <Waitable W, typename T, typename H>
 auto on(W& waitable, T& io, H handler) {
+  detail::check_handler<H, Status>();
   return detail::OwnCase<W, H>(waitable, std::addressof(io),
                                std::move(handler));
 }
 // If nothing else has happened by then.
 template <typename H>
 auto on_deadline(Deadline when, H handler) {
+  detail::check_handler<H, Status>();
   return detail::DeadlineCase<H>{when, std::move(handler)};
 }
 // If no other case is ready at once.
 template <typename H>
 auto otherwise(H handler) {
+  detail::check_handler<H, Status>();
   return detail::OtherwiseCase<H>{std::move(handler)};
 }
 
@@ -106,6 +123,14 @@ template <typename Case>
 inline constexpr bool kIsDeadline = false;
 template <typename H>
 inline constexpr bool kIsDeadline<DeadlineCase<H>> = true;
+template <typename Case>  // false: of a value that may go before it
+inline constexpr bool kLasts = true;
+template <typename T, typename H>
+inline constexpr bool kLasts<SendCase<T, H>> = false;
+
+// What the functions above give.
+template <typename Case>
+concept CaseOfSelect = kWaits<Case> || kIsDeadline<Case> || kIsOtherwise<Case>;
 
 // The cases of one select: those that wait, in order, and what ends the wait
 // beside them.
@@ -132,7 +157,6 @@ struct SelectList {
         on_deadline = added;
       }
     } else {
-      static_assert(kIsOtherwise<Case>, "weft: not a case of a select");
       otherwise = added;
     }
     ++added;
@@ -181,36 +205,43 @@ Result<std::size_t> select_among(bool fair, Cases&... cases) {
 //   Callers:   any fiber or thread. The same channel may appear twice; a task
 //              or a future has no other who waits.
 template <typename... Cases>
-Result<std::size_t> select(Cases&&... cases) {
+requires(detail::CaseOfSelect<std::remove_reference_t<Cases>>&&...)
+    Result<std::size_t> select(Cases&&... cases) {
   return detail::select_among(true, cases...);
 }
 // The same, but the first that is ready, in the order written.
 template <typename... Cases>
-Result<std::size_t> select_in_order(Cases&&... cases) {
+requires(detail::CaseOfSelect<std::remove_reference_t<Cases>>&&...)
+    Result<std::size_t> select_in_order(Cases&&... cases) {
   return detail::select_among(false, cases...);
 }
 
-// For a number of cases that is known at run time. One allocation, here.
+// For a number of cases that is known at run time. It allocates when it is made
+// and never again. Outlives its waits: no handler destroys it.
 class Selector {
  public:
-  // Throws: std::bad_alloc.
+  // At most 60,000 cases; more is misuse. Throws: std::bad_alloc.
   explicit Selector(std::size_t max_cases)
-      : cells_(std::make_unique<Cell[]>(max_cases)),
+      : max_(detail::checked_case_count(max_cases)),
+        cells_(std::make_unique<Cell[]>(max_cases)),
         waits_(std::make_unique<detail::SelectCase*[]>(max_cases)),
         order_(std::make_unique<std::uint16_t[]>(max_cases)),
-        written_(std::make_unique<std::size_t[]>(max_cases)),
-        max_(max_cases) {}
+        written_(std::make_unique<std::size_t[]>(max_cases)) {}
   Selector(const Selector&) = delete;
   Selector& operator=(const Selector&) = delete;
 
   // A case that waits: a deadline is given to wait(), and for otherwise() there
-  // is try_wait(). Answers its index.
+  // is try_wait(). Answers its index. on_send() takes std::ref(value) here: it
+  // is moved from each time it was sent.
   //   Errors:    exhausted (more than there is room for).
-  //   Callers:   one at a time, as of all below.
+  //   Callers:   one at a time, as of all below; a handler may call them, too.
   template <typename Case>
   Result<std::size_t> add(Case&& one) {
     static_assert(detail::kWaits<std::decay_t<Case>>,
                   "weft: wait() takes a deadline, try_wait() is otherwise()");
+    static_assert(detail::kLasts<std::decay_t<Case>>,
+                  "weft: the value would be gone before the Selector sends it: "
+                  "on_send(sender, std::ref(value), handler)");
     for (std::size_t i = 0; i < max_; ++i) {
       if (cells_[i].base != nullptr) continue;
       cells_[i].template hold<std::decay_t<Case>>(std::move(one));
@@ -218,14 +249,16 @@ class Selector {
     }
     return Error::out_of(Resource::memory);
   }
+  // The case is not waited for any more. Within its own handler it goes, and
+  // its index is free, when the handler returns.
   void remove(std::size_t index) noexcept {
-    if (index < max_) cells_[index].drop();
+    if (index < max_) cells_[index].remove();
   }
-  // As select().
+  // As select(). Without cases: invalid, or timed_out when the deadline comes.
   Result<std::size_t> wait(Deadline deadline = Deadline::never()) {
     return run(false, deadline);
   }
-  //   Suspends:  never. Errors: would_block.
+  //   Suspends:  never. Errors: would_block, also without cases.
   Result<std::size_t> try_wait() { return run(true, Deadline::never()); }
 
  private:
@@ -233,6 +266,8 @@ class Selector {
     static constexpr std::size_t kSize = 256;
     alignas(std::max_align_t) std::byte bytes[kSize];
     detail::SelectCase* base = nullptr;
+    std::uint32_t calls = 0;  // of its handler, under way: one may wait here
+    bool removed = false;     // by one of them
     void (*prepare)(void*) noexcept = nullptr;
     bool (*happen)(void*) = nullptr;
     void (*destroy)(void*) noexcept = nullptr;
@@ -254,6 +289,21 @@ class Selector {
         std::destroy_at(static_cast<Case*>(it));
       };
     }
+    bool is_waited_for() const noexcept { return base != nullptr && !removed; }
+    void remove() noexcept {
+      removed = calls != 0;
+      if (!removed) drop();
+    }
+    bool call() {
+      struct Call {
+        Cell& cell;
+        explicit Call(Cell& of) noexcept : cell(of) { ++cell.calls; }
+        ~Call() {
+          if (--cell.calls == 0 && cell.removed) cell.remove();
+        }
+      } call(*this);
+      return happen(bytes);
+    }
     void drop() noexcept {
       if (std::exchange(base, nullptr) != nullptr) destroy(bytes);
     }
@@ -263,7 +313,7 @@ class Selector {
     for (;;) {
       std::size_t count = 0;
       for (std::size_t i = 0; i < max_; ++i) {
-        if (cells_[i].base == nullptr) continue;
+        if (!cells_[i].is_waited_for()) continue;
         cells_[i].prepare(cells_[i].bytes);
         waits_[count] = cells_[i].base;
         written_[count++] = i;
@@ -272,15 +322,15 @@ class Selector {
                                             /*fair=*/true, at_once, deadline);
       if (!end) return end.error();
       const auto index = written_[*end];
-      if (cells_[index].happen(cells_[index].bytes)) return index;
+      if (cells_[index].call()) return index;
     }
   }
 
+  const std::size_t max_;
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<detail::SelectCase*[]> waits_;
   std::unique_ptr<std::uint16_t[]> order_;
   std::unique_ptr<std::size_t[]> written_;
-  std::size_t max_;
 };
 
 }  // namespace weft

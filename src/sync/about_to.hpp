@@ -23,8 +23,8 @@ inline fiber::Fiber& about_to_wait(sched::Op op, const void* object) noexcept {
 // The same, and a cancel point. Errors: cancelled.
 inline Status cancel_point(const void* object,
                            sched::Op op = sched::Op::wait) noexcept {
-  const auto& self = about_to_wait(op, object);
-  if (self.word.cancelled()) return waiting::refuse_cancelled(self);
+  auto& self = about_to_wait(op, object);
+  if (waiting::must_stop(self)) return waiting::refuse_stopped(self);
   return {};
 }
 

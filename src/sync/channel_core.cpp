@@ -4,6 +4,7 @@
 
 #include "base/point.hpp"
 #include "sched/dispatch.hpp"
+#include "sched/unchecked.hpp"
 
 #define WEFT_INLINE [[gnu::always_inline]] inline
 
@@ -30,7 +31,7 @@ struct ChannelCore::Deal {
   Agreed agreed = Agreed::done;
   std::uint64_t take = kNowhere;  // from this position
   std::uint64_t fill = kNowhere;  // this one, with one's own or the partner's
-  void* late = nullptr;           // from here
+  LateValue late;                 // this one
   WaitNode* partner = nullptr;    // who waited: he is claimed
   Fiber* owned = nullptr;         // whom to enqueue then
 };
@@ -49,28 +50,30 @@ struct ChannelCore::Waits {
 
 bool ChannelCore::send_at_once(void* value) noexcept {
   std::uint64_t at = 0;
-  if (!tail_.advance<0>(at, stamps())) return false;
+  if (!tail_.advance<0>(at, me(), stamps())) return false;
   put(at, value);
   return true;
 }
 
 bool ChannelCore::receive_at_once(void* to) noexcept {
   std::uint64_t at = 0;
-  if (!head_.advance<1>(at, stamps())) return false;
+  if (!head_.advance<1>(at, me(), stamps())) return false;
   take(at, to);
   return true;
 }
 
 void ChannelCore::put(std::uint64_t at, void* value) noexcept {
+  const sched::Unchecked no_checks;  // others wait for the slot
   element_.move(value_in(at), value);
   base::pass(base::Point::filling);
-  detail::fill(stamp(at), at);  // [fill]
+  detail::mark_filled(stamp(at), at);  // [fill]
 }
 
 void ChannelCore::take(std::uint64_t at, void* to) noexcept {
+  const sched::Unchecked no_checks;  // as in put()
   element_.move(to, value_in(at));
   element_.destroy(value_in(at));
-  detail::free(stamp(at), at, tail_.lap);  // [free]
+  detail::mark_free(stamp(at), at, tail_.lap);  // [free]
 }
 
 // The next position, flags or not. False: the buffer is full. A slot that is
@@ -126,7 +129,7 @@ ChannelCore::agree<ChannelSide::receives>() noexcept {
   Deal deal;
   if (tail_.limit != 0 && claim(deal.take)) {
     // It was full if somebody waited: the slot goes to him.
-    if (late_ == nullptr &&
+    if (late_.empty() && admits_waiting() &&
         (deal.partner = senders_.claim_first(deal.owned)) != nullptr) {
       deal.fill = deal.take + tail_.lap;
       const auto w = tail_.word.load(acquire);  // [ends], and the lock's: N1
@@ -136,8 +139,13 @@ ChannelCore::agree<ChannelSide::receives>() noexcept {
     return deal;
   }
   deal.take = kNowhere;
-  if (tail_.limit != 0 && (deal.late = take_late()) != nullptr) return deal;
-  if ((deal.partner = senders_.claim_first(deal.owned)) != nullptr) return deal;
+  if (tail_.limit != 0 && (deal.late = late_.take()).piece != nullptr) {
+    return deal;
+  }
+  if (admits_waiting() &&
+      (deal.partner = senders_.claim_first(deal.owned)) != nullptr) {
+    return deal;
+  }
   const auto w = tail_.word.load(relaxed);  // the lock's
   deal.agreed = (w & kRingClosed) != 0 ? Agreed::closed : Agreed::nothing;
   return deal;
@@ -153,6 +161,7 @@ WEFT_INLINE void conclude(WaitNode& partner, Fiber* owned) noexcept {
 template <ChannelSide As>
 WEFT_INLINE void ChannelCore::hand_over(WaitNode& partner, Fiber* owned,
                                         void* value) noexcept {
+  const sched::Unchecked no_checks;  // the partner may wait for its node
   if constexpr (As == ChannelSide::sends) {
     element_.move(value_of(partner), value);
   } else {
@@ -177,8 +186,10 @@ WEFT_INLINE Status ChannelCore::carry_out(const Deal& deal,
       conclude(*deal.partner, deal.owned);
     }
   } else {
-    element_.move(value, deal.late);
-    element_.destroy(deal.late);
+    void* const late = deal.late.get();
+    element_.move(value, late);
+    element_.destroy(late);
+    deal.late.piece->let_go();
   }
   return {};
 }
@@ -219,7 +230,7 @@ void ChannelCore::unmark_all() noexcept {
 
 template <ChannelSide As>
 Status ChannelCore::try_now(void* value) noexcept {
-  lock_.lock();
+  enter();
   const Deal deal = agree<As>();
   unmark();
   lock_.unlock();
@@ -277,6 +288,7 @@ Status ChannelCore::receive(void* to, Deadline deadline) noexcept {
 template <ChannelSide As>
 [[gnu::noinline]] bool ChannelCore::transfer_buffered(void* value,
                                                       Status& end) noexcept {
+  note_visit();
   for (;;) {
     const Deal deal = agree<As>();
     if (deal.agreed != Agreed::nothing) {
@@ -289,18 +301,11 @@ template <ChannelSide As>
   }
 }
 
-// Under the lock, which it gives back.
+// Under the lock, which it gives back; the wait has begun.
 template <ChannelSide As>
-WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
+WEFT_INLINE Status ChannelCore::wait_for_partner(waiting::Wait& wait,
+                                                 void* value,
                                                  Deadline deadline) noexcept {
-  auto& here = sched::carrier();
-  waiting::Wait wait(*here.current);
-  if (wait.begin_checked(/*shield=*/false) == waiting::Begun::cancelled)
-      [[unlikely]] {
-    unmark();
-    lock_.unlock();
-    return waiting::refuse_cancelled(wait.self());
-  }
   detail::ChannelIo io{value, {}};
   WaitNode node;
   node.slot = &io;
@@ -309,8 +314,10 @@ WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
   if (tail_.limit == 0) note_standing();
   lock_.unlock();
   Waits waits{*this, As, wait.self()};
-  if (here.simulator != nullptr) [[unlikely]] {
-    here.simulator->note(sched::Op::wait, this, {&Waits::is_over, &waits});
+  if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
+    constexpr auto kOp =
+        As == ChannelSide::sends ? sched::Op::send : sched::Op::receive;
+    simulator->note(kOp, this, {&Waits::is_over, &waits});
   }
   const auto who = wait.park(deadline);
   came_back();
@@ -323,23 +330,34 @@ WEFT_INLINE Status ChannelCore::wait_for_partner(void* value,
 
 template <ChannelSide As>
 Status ChannelCore::transfer(void* value, Deadline deadline) noexcept {
-  lock_.lock();
-  if (tail_.limit != 0) {
-    if (Status end; transfer_buffered<As>(value, end)) return end;
-  } else {
-    Fiber* owned = nullptr;
-    if (WaitNode* const partner = partners_of(As).claim_first(owned)) {
-      note_standing();
-      lock_.unlock();
-      hand_over<As>(*partner, owned, value);
-      return {};
+  for (;;) {
+    enter();
+    if (tail_.limit != 0) {
+      if (Status end; transfer_buffered<As>(value, end)) return end;
+    } else {
+      // First: a close may not have told all yet.
+      if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
+        lock_.unlock();
+        return end_for(As);
+      }
+      Fiber* owned = nullptr;
+      if (WaitNode* const partner = partners_of(As).claim_first(owned)) {
+        note_standing();
+        lock_.unlock();
+        hand_over<As>(*partner, owned, value);
+        return {};
+      }
     }
-    if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
-      lock_.unlock();
-      return end_for(As);
+    waiting::Wait wait(*sched::carrier().current);
+    if (wait.begin_locked() != waiting::Begun::cancelled) [[likely]] {
+      return wait_for_partner<As>(wait, value, deadline);
+    }
+    unmark();  // must it stop? It may have to tell others: without the lock
+    lock_.unlock();
+    if (auto& self = wait.self(); waiting::must_stop(self)) {
+      return waiting::refuse_stopped(self);
     }
   }
-  return wait_for_partner<As>(value, deadline);
 }
 
 template Status ChannelCore::transfer<ChannelSide::sends>(void*,
@@ -348,7 +366,7 @@ template Status ChannelCore::transfer<ChannelSide::receives>(void*,
                                                              Deadline) noexcept;
 
 bool ChannelCore::publish(ChannelSide as, WaitNode& node) noexcept {
-  lock_.lock();
+  enter();
   const bool ready = is_ready_now(as, *node.fiber) || !mark_waiting(as);
   if (!ready) queue_of(as).push_back(node);
   unmark();
@@ -357,29 +375,10 @@ bool ChannelCore::publish(ChannelSide as, WaitNode& node) noexcept {
 }
 
 void ChannelCore::unpublish(ChannelSide as, WaitNode& node) noexcept {
-  lock_.lock();
+  enter();
   queue_of(as).remove(node);
   unmark();
   lock_.unlock();
-}
-
-bool ChannelCore::is_ready(ChannelSide as, const Fiber& self) noexcept {
-  lock_.lock();
-  const bool ready = is_ready_now(as, self);
-  lock_.unlock();
-  return ready;
-}
-
-bool ChannelCore::is_ready_now(ChannelSide as, const Fiber& self) noexcept {
-  const auto h = End::position(head_.word.load(relaxed));
-  const auto t = tail_.word.load(relaxed);
-  if ((t & kRingClosed) != 0) return true;
-  const auto inside = End::position(t) - h;
-  if (as == ChannelSide::receives) {
-    return inside != 0 || senders_.has_other_than(self);
-  }
-  return (tail_.limit != 0 && inside != tail_.lap) ||
-         receivers_.has_other_than(self);
 }
 
 }  // namespace weft::sync

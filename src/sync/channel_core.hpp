@@ -2,8 +2,8 @@
 //
 // Under the lock two parties only agree (Deal): who has which position of the
 // buffer, who is given to or taken from. Values move afterwards, so no code of
-// the user's runs under the lock (but for a close, see below); who needs a slot
-// meanwhile waits for its stamp.
+// the user's runs under the lock; who needs a slot meanwhile waits for its
+// stamp.
 //
 //   buffer      waiting      a send                 a receive
 //   ---------   ----------   --------------------   --------------------------
@@ -15,7 +15,9 @@
 //   all                      receiver
 //
 // A close moves what senders who wait at a full buffer hold to `late`, behind
-// the buffer, and their sends succeed (C-12). At capacity 0 they fail.
+// the buffer, and their sends succeed (C-12). At capacity 0 they fail. It holds
+// the lock for kAtOnce of those who wait at a time; who comes in between finds
+// it closed.
 //
 // Invariants
 //   H1  A send was admitted if its position was taken before the exchange that
@@ -58,6 +60,7 @@ inline void* value_of(const WaitNode& waits) noexcept {
 class ChannelCore {
  public:
   using End = detail::ChannelEnd<Atomic>;
+  using Ownership = detail::ChannelOwner<Atomic>;
 
   // nullptr: no memory. With its two sides held once each.
   static ChannelCore* make(const ElementOps& element, std::size_t capacity,
@@ -76,6 +79,9 @@ class ChannelCore {
   void let_go(ChannelSide side) noexcept;
   bool is_last(ChannelSide side) const noexcept {  // its own, or a hint
     return holders(side).load(relaxed) == 1;
+  }
+  bool is_last_of_all(ChannelSide side) const noexcept {  // the same
+    return is_last(side) && sides_.load(relaxed) == 1;
   }
 
   // Any fiber or thread. On error the value was not moved from.
@@ -104,6 +110,12 @@ class ChannelCore {
     return tail_.limit / detail::kRingStep;
   }
 
+  // A thread with a carrier. Makes the buffer its own, if it may be (W2).
+  void own() noexcept;
+  bool is_owned() const noexcept {  // a hint
+    return (tail_.word.load(relaxed) & detail::kRingOwned) != 0;
+  }
+
   // ---- For a wait at several things. Who waits has no claim on others.
 
   // False, and not linked: it is worth a try.
@@ -119,6 +131,7 @@ class ChannelCore {
  private:
   static constexpr unsigned kReceiverStands = 1;
   static constexpr unsigned kSenderStands = 2;
+  static constexpr std::size_t kAtOnce = LatePiece::kMost;
   enum class Agreed : std::uint8_t { nothing, done, closed };
   struct Deal;
   struct Waits;
@@ -126,7 +139,8 @@ class ChannelCore {
   ChannelCore(const ElementOps& element, std::size_t capacity,
               const detail::ChannelSetup& setup) noexcept;
   ~ChannelCore();
-  static std::size_t slots_offset(const ElementOps& element) noexcept;
+  static std::size_t slots_offset(const ElementOps& element,
+                                  std::size_t capacity) noexcept;
   static std::align_val_t alignment(const ElementOps& element) noexcept;
 
   std::byte* slot(std::uint64_t at) const noexcept {
@@ -172,17 +186,32 @@ class ChannelCore {
   template <ChannelSide As>
   bool transfer_buffered(void* value, Status& end) noexcept;
   template <ChannelSide As>
-  Status wait_for_partner(void* value, Deadline deadline) noexcept;
+  Status wait_for_partner(waiting::Wait& wait, void* value,
+                          Deadline deadline) noexcept;
   template <ChannelSide As>
   Status carry_out(const Deal& deal, void* value) noexcept;
   template <ChannelSide As>
   void hand_over(WaitNode& partner, Fiber* owned, void* value) noexcept;
-  bool keep_late() noexcept;
+  std::size_t keep_late(std::size_t waiting) noexcept;
   Error end_for(ChannelSide side) const noexcept {
     return closed_by_ == side ? Error(Errc::closed) : Error(reason_);
   }
 
+  static std::uintptr_t me() noexcept {
+    return reinterpret_cast<std::uintptr_t>(sched::carrier_or_null());
+  }
+  // Takes the lock. A buffer that is another's own is so no more.
+  void enter() noexcept {
+    lock_.lock();
+    // The lock's, if the flag is set
+    if ((tail_.word.load(relaxed) & detail::kRingOwned) != 0) [[unlikely]]
+      end_others_grant();
+  }
+
   // Under the lock.
+  void end_others_grant() noexcept;
+  void note_visit() noexcept;
+  void own_now(std::uintptr_t me) noexcept;
   bool reserve(std::uint64_t& at) noexcept;
   bool claim(std::uint64_t& at) noexcept;
   template <ChannelSide As>
@@ -202,7 +231,12 @@ class ChannelCore {
     standing_.store(who, release);  // [stand]
   }
   bool is_ready_now(ChannelSide as, const Fiber& self) noexcept;
-  void* take_late() noexcept;
+  bool tell_some(Woken& woken) noexcept;
+  // Is what the senders who wait hold still for receivers?
+  bool admits_waiting() const noexcept {
+    const auto w = tail_.word.load(relaxed);  // the lock's
+    return (w & detail::kRingClosed) == 0 || (tail_.limit != 0 && !unwanted_);
+  }
 
   // A line for each end, which the header knows. What a rendezvous needs is all
   // in the first one.
@@ -216,12 +250,14 @@ class ChannelCore {
   Atomic<std::uint8_t> standing_{0};  // at a rendezvous: who waits, by side
   Atomic<std::uint32_t> sides_{2};    // that somebody holds
   alignas(kCacheLine) End head_;
-  Plain<ChannelLate*> late_ = nullptr;  // guarded by lock_; not of a rendezvous
-  Plain<Error> reason_{Error(Errc{})};  // written once, before it is closed
+  LateValues late_;                     // guarded by lock_; not of a rendezvous
   Atomic<std::uint32_t> sending_{1};    // who hold it
   Atomic<std::uint32_t> receiving_{1};  // the same
+  Plain<Error> reason_{Error(Errc{})};  // written once, before it is closed
+  Plain<bool> unwanted_ = false;  // guarded by lock_: the receiving side closed
   Tally<std::uint64_t> dropped_{0};
-  std::string_view name_;  // behind the slots
+  std::string_view name_;           // behind the slots
+  detail::License* const license_;  // nullptr: none
 };
 
 // Any fiber or thread, where full channels do not wait. Errors: would_block (it

@@ -7,6 +7,8 @@
 
 #include "base/check.hpp"
 #include "base/fault.hpp"
+#include "base/point.hpp"
+#include "sched/unchecked.hpp"
 #include "sync/channel_core.hpp"
 
 namespace weft::sync {
@@ -17,20 +19,24 @@ using detail::kRingStep;
 
 ChannelCore::ChannelCore(const ElementOps& element, std::size_t capacity,
                          const detail::ChannelSetup& setup) noexcept
-    : element_(element), on_full_(setup.on_full) {
+    : element_(element), on_full_(setup.on_full), license_(setup.license) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
   static_assert(offsetof(ChannelCore, tail_) ==
-                offsetof(detail::Channel, tail));
+                offsetof(detail::ChannelEnds, tail));
   static_assert(offsetof(ChannelCore, head_) ==
-                offsetof(detail::Channel, head));
+                offsetof(detail::ChannelEnds, head));
 #pragma GCC diagnostic pop
   const auto flags = setup.lock_free && capacity != 0 ? 0 : kRingLocked;
   for (End* end : {&tail_, &head_}) {
     end->word.store(flags, relaxed);  // nobody knows it yet
     end->lap = std::bit_ceil(capacity) * kRingStep;
     end->limit = capacity * kRingStep;
-    end->slots = reinterpret_cast<std::byte*>(this) + slots_offset(element);
+    end->slots =
+        reinterpret_cast<std::byte*>(this) + slots_offset(element, capacity);
+  }
+  if (capacity != 0) {
+    ::new (static_cast<void*>(tail_.slots - sizeof(Ownership))) Ownership;
   }
   for (std::size_t i = 0; i < capacity; ++i) {
     ::new (static_cast<void*>(tail_.slots + i * element.slot_size))
@@ -42,8 +48,12 @@ ChannelCore::ChannelCore(const ElementOps& element, std::size_t capacity,
   name_ = {text, setup.name.size()};
 }
 
-std::size_t ChannelCore::slots_offset(const ElementOps& element) noexcept {
-  return (sizeof(ChannelCore) + element.align - 1) & -element.align;
+std::size_t ChannelCore::slots_offset(const ElementOps& element,
+                                      std::size_t capacity) noexcept {
+  const auto before =
+      sizeof(ChannelCore) + (capacity == 0 ? 0 : sizeof(Ownership));
+  const auto align = std::max(element.align, alignof(Ownership));
+  return (before + align - 1) & -align;
 }
 
 std::align_val_t ChannelCore::alignment(const ElementOps& element) noexcept {
@@ -57,8 +67,8 @@ ChannelCore* ChannelCore::make(const ElementOps& element, std::size_t capacity,
       capacity > kMost / element.slot_size) {
     return nullptr;
   }
-  const auto bytes =
-      slots_offset(element) + capacity * element.slot_size + setup.name.size();
+  const auto bytes = slots_offset(element, capacity) +
+                     capacity * element.slot_size + setup.name.size();
   void* const memory = ::operator new(bytes, alignment(element), std::nothrow);
   if (memory == nullptr) return nullptr;
   return ::new (memory) ChannelCore(element, capacity, setup);
@@ -67,10 +77,6 @@ ChannelCore* ChannelCore::make(const ElementOps& element, std::size_t capacity,
 // Nobody is left.
 ChannelCore::~ChannelCore() {
   while (drop_oldest()) {
-  }
-  while (ChannelLate* const late = late_) {
-    late_ = late->next;
-    ChannelLate::free(late, element_);
   }
 }
 
@@ -87,67 +93,84 @@ void ChannelCore::let_go(ChannelSide side) noexcept {
     if (sides_.fetch_sub(1, acq_rel) != 1) return;  // [gone]
   }
   const auto& element = element_;
+  auto* const license = license_;
   this->~ChannelCore();
   ::operator delete(static_cast<void*>(this), alignment(element));
+  if (license != nullptr) license->give_back();
 }
 
+// The closer holds the channel until it returns: nobody else frees it.
 void ChannelCore::close(ChannelSide by, Error reason) noexcept {
   bool more = false;
+  std::size_t waiting = 0;
   {
     Woken woken;
-    lock_.lock();
+    enter();
+    if (by == ChannelSide::receives) unwanted_ = true;
     if ((tail_.word.load(relaxed) & kRingClosed) == 0) {  // the lock's
       closed_by_ = by;
       reason_ = reason;
       tail_.word.fetch_or(kRingClosed, release);  // [close] H1
-      (void)receivers_.wake_all(Reason::close, woken);
-      if (by == ChannelSide::receives || tail_.limit == 0) {
-        (void)senders_.wake_all(Reason::close, woken);
-      }
-      more = !senders_.empty();
+      more = tell_some(woken);
+      if (admits_waiting()) waiting = senders_.count(kAtOnce);
     }
     unmark();
     lock_.unlock();
   }
-  while (more) more = keep_late();
+  while (more) {
+    base::pass(base::Point::closing);
+    Woken woken;
+    enter();
+    more = tell_some(woken);
+    unmark();
+    lock_.unlock();
+  }
+  while (waiting != 0) waiting = keep_late(waiting);
   while (by == ChannelSide::receives && drop_oldest()) {
   }
 }
 
-// Some of those who wait, their values moved behind the buffer. False: that was
-// all of them. Here values move under the lock.
-bool ChannelCore::keep_late() noexcept {
-  ChannelLate* const room = ChannelLate::make(element_);
-  Woken woken;
-  lock_.lock();
-  if (room != nullptr) {
-    Plain<ChannelLate*>* end = &late_;
-    while (*end != nullptr) end = &static_cast<ChannelLate*>(*end)->next;
-    *end = room;
-  }
-  Fiber* owned = nullptr;
-  while (room == nullptr || !room->is_full()) {
-    WaitNode* const sender = senders_.claim_first(owned);
-    if (sender == nullptr) break;
-    if (room != nullptr) room->add(value_of(*sender), element_);
-    sender->conclude(room != nullptr ? Reason::data : Reason::close);
-    woken.add(owned);
-  }
-  const bool more = !senders_.empty();
-  unmark();
-  lock_.unlock();
-  return more;
+// Tells kAtOnce of those who wait in vain. False: that was all.
+bool ChannelCore::tell_some(Woken& woken) noexcept {
+  std::size_t left = kAtOnce;
+  const auto tell = [&](WaitQueue& queue) noexcept {
+    for (; left != 0 && !queue.empty(); --left) {
+      (void)WaitQueue::finish(*queue.pop_front(), Reason::close, woken);
+    }
+    return !queue.empty();
+  };
+  const bool more = tell(receivers_);
+  return (!admits_waiting() && tell(senders_)) || more;
 }
 
-void* ChannelCore::take_late() noexcept {
-  for (ChannelLate* late = late_; late != nullptr; late = late->next) {
-    if (late->taken < late->count) {
-      const auto index = late->taken;
-      late->taken = index + 1;
-      return late->values + index * element_.size;
-    }
+// H1. Moves what the first `waiting` of those who wait hold behind the buffer.
+// If there is no memory, or the receiving side has closed as well, they keep
+// it. Answers how many come next.
+[[gnu::noinline]] std::size_t ChannelCore::keep_late(
+    std::size_t waiting) noexcept {
+  LatePiece* const piece = LatePiece::make(element_, waiting);
+  WaitNode* claimed[kAtOnce];
+  std::size_t count = 0;
+  Woken woken;
+  enter();
+  for (std::size_t i = 0; i < waiting && !senders_.empty(); ++i) {
+    Fiber* owned = nullptr;
+    WaitNode* const sender = senders_.pop_front();
+    if (!sender->claim(owned)) continue;
+    claimed[count++] = sender;
+    woken.add(owned);
   }
-  return nullptr;
+  const bool keeps = piece != nullptr && count != 0 && admits_waiting();
+  if (keeps) late_.append(*piece, count);
+  const auto next = senders_.count(kAtOnce);
+  unmark();
+  lock_.unlock();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (keeps) piece->fill(i, value_of(*claimed[i]));
+    claimed[i]->conclude(keeps ? Reason::data : Reason::close);
+  }
+  if (piece != nullptr && !keeps) piece->destroy();
+  return next;
 }
 
 bool ChannelCore::drop_oldest() noexcept {
@@ -156,17 +179,23 @@ bool ChannelCore::drop_oldest() noexcept {
     std::uint64_t at;
     static void free(void* it) noexcept {
       const auto& place = *static_cast<const Place*>(it);
-      detail::free(place.channel.stamp(place.at), place.at,
-                   place.channel.tail_.lap);  // [free]
+      detail::mark_free(place.channel.stamp(place.at), place.at,
+                        place.channel.tail_.lap);  // [free]
     }
   } place{*this, 0};
-  lock_.lock();
+  enter();
   const bool found = tail_.limit != 0 && claim(place.at);
-  void* const late = found || tail_.limit == 0 ? nullptr : take_late();
+  const LateValue late = found || tail_.limit == 0 ? LateValue() : late_.take();
   lock_.unlock();
-  if (found) element_.drop(value_in(place.at), &Place::free, &place);
-  if (late != nullptr) element_.destroy(late);
-  return found || late != nullptr;
+  if (found) {
+    const sched::Unchecked no_checks;  // others wait for the slot
+    element_.drop(value_in(place.at), &Place::free, &place);
+  }
+  if (late.piece != nullptr) {
+    element_.destroy(late.get());
+    late.piece->let_go();
+  }
+  return found || late.piece != nullptr;
 }
 
 std::size_t ChannelCore::size_hint() const noexcept {
@@ -174,7 +203,28 @@ std::size_t ChannelCore::size_hint() const noexcept {
   const auto t = End::position(tail_.word.load(relaxed));
   const auto laps = t / tail_.lap - h / tail_.lap;
   const auto size = laps * capacity() + tail_.index(t) - tail_.index(h);
-  return std::min(size, capacity());  // head may have moved meanwhile
+  // Head may have moved meanwhile.
+  return std::min(size, capacity()) + late_.size();
+}
+
+bool ChannelCore::is_ready(ChannelSide as, const Fiber& self) noexcept {
+  lock_.lock();
+  const bool ready = is_ready_now(as, self);
+  lock_.unlock();
+  return ready;
+}
+
+// Under the lock, and so are the words.
+bool ChannelCore::is_ready_now(ChannelSide as, const Fiber& self) noexcept {
+  const auto h = End::position(head_.word.load(relaxed));  // the lock's
+  const auto t = tail_.word.load(relaxed);                 // the lock's
+  if ((t & kRingClosed) != 0) return true;
+  const auto inside = End::position(t) - h;
+  if (as == ChannelSide::receives) {
+    return inside != 0 || senders_.has_other_than(self);
+  }
+  return (tail_.limit != 0 && inside != tail_.lap) ||
+         receivers_.has_other_than(self);
 }
 
 }  // namespace weft::sync

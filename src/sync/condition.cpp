@@ -25,7 +25,7 @@ Status ConditionVariable::wait(std::unique_lock<Mutex>& lock,
   fiber::WaitNode node;
   waiting::Wait wait;
   if (wait.begin(/*shield=*/false) == waiting::Begun::cancelled) {
-    return waiting::refuse_cancelled(wait.self());
+    return waiting::refuse_stopped(wait.self());
   }
   wait.own(node);
   core.lock.lock();

@@ -53,13 +53,13 @@ Result<std::size_t> FutureCore::wait_any(std::span<FutureCore* const> futures,
     sched::interleave(here, sched::Op::wait, future);
   }
   waiting::Wait wait;
-  if (wait.self().word.cancelled()) {
-    return waiting::refuse_cancelled(wait.self()).error();
+  if (waiting::must_stop(wait.self())) {
+    return waiting::refuse_stopped(wait.self()).error();
   }
   Several several{futures};
   if (const auto set = several.first_set(); set != futures.size()) return set;
   if (wait.begin(/*shield=*/false) == waiting::Begun::cancelled) {
-    return waiting::refuse_cancelled(wait.self()).error();
+    return waiting::refuse_stopped(wait.self()).error();
   }
   bool ready = false;
   std::size_t entered = 0;

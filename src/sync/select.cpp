@@ -14,8 +14,11 @@
 #include "sync/channel_core.hpp"
 #include "sync/core_in.hpp"
 #include "sync/future_access.hpp"
+#include "sync/lots.hpp"
 #include "sync/sequencer_core.hpp"
+#include "wait/charge.hpp"
 #include "wait/waiter_access.hpp"
+#include <weft/channel.hpp>
 #include <weft/detail/select.hpp>
 
 namespace weft::detail {
@@ -205,23 +208,19 @@ struct SelectWait {
            one.ops_->try_complete(one.waitable_, one.waiter_);
   }
 
-  // The first that is ready, beginning anywhere; count: none.
+  // One that is ready: any of them, or the first. count: none is.
   std::size_t first_ready() const noexcept {
-    std::size_t i = fair ? draw() : 0;
-    for (std::size_t tried = 0; tried < count; ++tried) {
-      if (try_case(i)) return i;
-      i = i + 1 == count ? 0 : i + 1;
-    }
-    return count;
+    const auto meets = [this](std::size_t i) { return try_case(i); };
+    if (fair) return sync::first_by_lot(order, count, &draw, meets);
+    std::size_t i = 0;
+    while (i < count && !meets(i)) ++i;
+    return i;
   }
   // In a simulation the same lot in the same run.
-  std::size_t draw() const noexcept {
+  static std::uint64_t draw() noexcept {
     auto& here = sched::carrier();
-    here.lots += 0x9E3779B97F4A7C15u;
-    auto lot =
-        here.simulator != nullptr ? here.simulator->order_hash() : here.lots;
-    lot = (lot ^ (lot >> 32)) * 0xD6E8FEB86659FD93u;
-    return static_cast<std::size_t>(((lot >> 32) * count) >> 32);
+    return here.simulator != nullptr ? here.simulator->draw()
+                                     : sync::next_lot(here.lots);
   }
 
   void sort() const noexcept {
@@ -291,30 +290,39 @@ void SelectCase::use(void* io) noexcept {
   node_of(waiter_).reason = fiber::Reason::none;
 }
 
+std::size_t checked_case_count(std::size_t count) noexcept {
+  WEFT_CHECK(count <= kMostCases, "a Selector for %zu cases; at most %zu",
+             count, kMostCases);
+  return count;
+}
+
 Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
                                  std::size_t count, bool fair, bool at_once,
                                  Deadline deadline) noexcept {
-  constexpr std::size_t kMost = 60'000;  // a claim has 16 bits for them
-  if (count > kMost) return Errc::invalid;
   SelectWait all{cases, order, count, fair};
-  sched::check_may_park(sched::carrier());
+  if (!at_once) sched::check_may_park(sched::carrier());
   // One that never has to wait must not keep its worker to itself.
   if (auto* const worker = sched::carrier().worker; worker && !at_once) {
     worker->count_as_dispatch();
   }
   const void* const first = count != 0 ? all.waitable(0) : nullptr;
   sched::interleave(sched::carrier(), sched::Op::select, first);
-  if (auto& self = *sched::carrier().current; self.word.cancelled()) {
-    return waiting::refuse_cancelled(self).error();
+  if (auto& self = *sched::carrier().current; waiting::must_stop(self)) {
+    return waiting::refuse_stopped(self).error();
   }
-  for (bool sorted = false;;) {
+  if (const Status paid = waiting::charge(*sched::carrier().current,
+                                          waiting::kChannelOp, !at_once);
+      !paid) {
+    return paid.error();
+  }
+  for (;;) {
     if (const auto ready = all.first_ready(); ready != count) return ready;
     if (at_once) return Errc::would_block;
     if (count == 0 && deadline == Deadline::never()) return Errc::invalid;
-    if (!std::exchange(sorted, true)) all.sort();
+    all.sort();
     waiting::Wait wait;
     if (wait.begin(/*shield=*/false) == waiting::Begun::cancelled) {
-      return waiting::refuse_cancelled(wait.self()).error();
+      return waiting::refuse_stopped(wait.self()).error();
     }
     auto how = Published::linked;
     const auto linked = all.publish(wait, how);

@@ -67,6 +67,13 @@ class WaitQueue {
   }
   WaitNode* front() noexcept { return nodes_.front(); }
   WaitNode* pop_front() noexcept { return nodes_.pop_front(); }
+  // How many stand here, as far as that is no more than `most`.
+  std::size_t count(std::size_t most) noexcept {
+    std::size_t count = 0;
+    WaitNode* node = nodes_.front();
+    for (; node != nullptr && count < most; ++count) node = nodes_.after(*node);
+    return count;
+  }
   // Does anybody else than this fiber stand here?
   bool has_other_than(const Fiber& self) noexcept {
     WaitNode* node = nodes_.front();
@@ -158,7 +165,7 @@ Status wait_at(Attempt& attempt, const void* object, bool shield,
     waiting::Wait wait;
     if (wait.begin(shield) == waiting::Begun::cancelled) {
       if (again) leave(attempt, node, /*told=*/true);
-      return waiting::refuse_cancelled(wait.self());
+      return waiting::refuse_stopped(wait.self());
     }
     wait.own(node);
     attempt.lock.lock();

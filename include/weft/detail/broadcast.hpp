@@ -22,7 +22,7 @@
 #include <optional>
 #include <utility>
 
-#include "weft/detail/channel.hpp"
+#include "weft/channel.hpp"
 #include "weft/mutex.hpp"
 #include "weft/result.hpp"
 #include "weft/sequencer.hpp"
@@ -31,6 +31,14 @@
 namespace weft::detail {
 
 inline constexpr auto kNoMore = ~std::uint64_t{0};
+
+// Die if it makes no sense: 0; no error.
+std::size_t checked_capacity(std::size_t capacity) noexcept;
+void check_reason(const char* of, Error reason) noexcept;
+
+// A metered fiber pays for a channel operation. Errors: exhausted; if it may
+// wait: cancelled, timed_out.
+Status charge_channel_op(bool may_wait) noexcept;
 
 template <typename T>
 class BroadcastState {
@@ -43,12 +51,13 @@ class BroadcastState {
 
   // Throws: std::bad_alloc.
   BroadcastState(std::size_t capacity, OnFull on_full)
-      : slots_(std::make_unique<Slot[]>(capacity == 0 ? 1 : capacity)),
-        capacity_(capacity == 0 ? 1 : capacity),
+      : slots_(std::make_unique<Slot[]>(checked_capacity(capacity))),
+        capacity_(capacity),
         on_full_(on_full) {}
 
   // Any fiber or thread, as all below.
   Status send(T& value, Deadline deadline) {
+    WEFT_TRY(charge_channel_op(true));
     for (;;) {
       auto hold = mutex_.acquire();  // others hold it for a copy only
       if (!hold) return hold.error();
@@ -75,10 +84,14 @@ class BroadcastState {
 
   // nullopt: nothing yet. Else a value, or why there is none any more.
   std::optional<Result<T>> try_take(Place cursor) {
+    if (const Status paid = charge_channel_op(false); !paid) {
+      return Result<T>(paid.error());
+    }
     std::unique_lock hold(mutex_);
     return take(cursor, hold);
   }
   Result<T> take(Place cursor, Deadline deadline) {
+    WEFT_TRY(charge_channel_op(true));
     for (;;) {
       auto hold = mutex_.acquire();
       if (!hold) return hold.error();
@@ -115,10 +128,11 @@ class BroadcastState {
     tell(0, freed);
   }
   void close(Error reason) {
+    check_reason("Broadcast", reason);
     {
       const std::lock_guard hold(mutex_);
       if (std::exchange(closed_, true)) return;
-      if (reason != Errc{}) reason_ = reason;
+      reason_ = reason;
     }
     sent_.advance(kNoMore);
     freed_.advance(kNoMore);

@@ -12,13 +12,13 @@
 
 #include "weft/detail/channel_ring.hpp"
 #include "weft/detail/here.hpp"
+#include "weft/detail/license.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
 
-// What a send does that finds the buffer full.
-enum class OnFull : std::uint8_t { wait, drop_newest, drop_oldest };
+enum class OnFull : std::uint8_t;  // channel.hpp
 
 namespace detail {
 
@@ -45,9 +45,10 @@ struct ChannelIo {
 };
 
 struct ChannelSetup {
-  OnFull on_full = OnFull::wait;
+  OnFull on_full{};  // wait
   bool lock_free = true;
   std::string_view name;
+  License* license = nullptr;  // given back at its end; nullptr: none
 };
 
 template <typename T>
@@ -75,42 +76,51 @@ inline constexpr ElementOps kElementOps{
     }};
 
 // The library's channel begins so: a cache line for each end.
-struct Channel {
+struct ChannelEnds {
   alignas(64) ChannelEnd<std::atomic> tail;
   alignas(64) ChannelEnd<std::atomic> head;
 };
 
-// nullptr: no memory. Each side is held once.
-Channel* make_channel(const ElementOps& element, std::size_t capacity,
-                      const ChannelSetup& setup) noexcept;
-// Who holds it already, for another.
-void hold(Channel& channel, ChannelSide side) noexcept;
-// The last of its side closes the channel, the last of all frees it.
-void let_go(Channel& channel, ChannelSide side) noexcept;
+// Before its slots.
+inline constexpr std::size_t kOwnerSize = sizeof(ChannelOwner<std::atomic>);
 
-Status send(Channel& channel, void* value, Deadline deadline) noexcept;
-Status receive(Channel& channel, void* to, Deadline deadline) noexcept;
+// nullptr: no memory. Each side is held once.
+ChannelEnds* make_channel(const ElementOps& element, std::size_t capacity,
+                          const ChannelSetup& setup) noexcept;
+// Who holds it already, for another.
+void hold(ChannelEnds& channel, ChannelSide side) noexcept;
+// The last of its side closes the channel, the last of all frees it.
+void let_go(ChannelEnds& channel, ChannelSide side) noexcept;
+
+Status send(ChannelEnds& channel, void* value, Deadline deadline) noexcept;
+Status receive(ChannelEnds& channel, void* to, Deadline deadline) noexcept;
 // The same after may_go_ahead(), and where nothing goes at once.
-Status send_otherwise(Channel& channel, void* value,
+Status send_otherwise(ChannelEnds& channel, void* value,
                       Deadline deadline) noexcept;
-Status receive_otherwise(Channel& channel, void* to,
+Status receive_otherwise(ChannelEnds& channel, void* to,
                          Deadline deadline) noexcept;
-Status try_send(Channel& channel, void* value) noexcept;
-Status try_receive(Channel& channel, void* to) noexcept;
-void close(Channel& channel, ChannelSide by, Error reason) noexcept;
-bool is_closed(const Channel& channel) noexcept;
-std::size_t size_hint(const Channel& channel) noexcept;
-std::size_t capacity(const Channel& channel) noexcept;
-std::uint64_t dropped(const Channel& channel) noexcept;
-std::string_view name(const Channel& channel) noexcept;
+Status try_send(ChannelEnds& channel, void* value) noexcept;
+Status try_receive(ChannelEnds& channel, void* to) noexcept;
+void close(ChannelEnds& channel, ChannelSide by, Error reason) noexcept;
+bool is_closed(const ChannelEnds& channel) noexcept;
+std::size_t size_hint(const ChannelEnds& channel) noexcept;
+std::size_t capacity(const ChannelEnds& channel) noexcept;
+std::uint64_t dropped(const ChannelEnds& channel) noexcept;
+std::string_view name(const ChannelEnds& channel) noexcept;
 
 // May an operation begin here without a call? Else the library must be asked:
-// it is simulated, under a spin lock, cancelled, or has gone on for long.
-inline bool may_go_ahead() noexcept {
+// it is simulated, under a spin lock, cancelled, metered, or has gone on for
+// long.
+// Answers where it is, or 0.
+inline std::uintptr_t may_go_ahead() noexcept {
+#if defined(WEFT_YIELD_CHECKS)  // a check could come in between
+  return 0;
+#else
   Here* const here = here_or_null();
-  if (here == nullptr || here->locker == 0 || here->credit == 0) return false;
+  if (here == nullptr || here->locker == 0 || here->credit == 0) return 0;
   --here->credit;
-  return !is_cancelled(here->locker);
+  return must_ask(here->locker) ? 0 : reinterpret_cast<std::uintptr_t>(here);
+#endif
 }
 
 template <typename T>
@@ -126,7 +136,7 @@ auto stamps_of(ChannelSlot<T>* slots) noexcept {
 template <typename T>
 void put(ChannelSlot<T>& slot, std::uint64_t at, T& value) noexcept {
   ::new (static_cast<void*>(slot.value)) T(std::move(value));
-  fill(slot.stamp, at);
+  mark_filled(slot.stamp, at);
 }
 // Calls take(T&&) with the value.
 template <typename T, typename Take>
@@ -134,48 +144,49 @@ void take(ChannelSlot<T>& slot, std::uint64_t at, std::uint64_t lap,
           Take&& take) noexcept {
   take(std::move(slot.get()));
   std::destroy_at(&slot.get());
-  free(slot.stamp, at, lap);
+  mark_free(slot.stamp, at, lap);
 }
 
 template <typename T>
-bool send_at_once(Channel& channel, T& value) noexcept {
+bool send_at_once(ChannelEnds& channel, std::uintptr_t me, T& value) noexcept {
   auto& tail = channel.tail;
   auto* const slots = slots_of<T>(tail);
   std::uint64_t at = 0;
-  if (!tail.advance<0>(at, stamps_of(slots))) return false;
+  if (!tail.advance<0>(at, me, stamps_of(slots))) return false;
   put(slots[tail.index(at)], at, value);
   return true;
 }
 template <typename T, typename Take>
-bool receive_at_once(Channel& channel, Take&& take_it) noexcept {
+bool receive_at_once(ChannelEnds& channel, std::uintptr_t me,
+                     Take&& take_it) noexcept {
   auto& head = channel.head;
   auto* const slots = slots_of<T>(head);
   std::uint64_t at = 0;
-  if (!head.advance<1>(at, stamps_of(slots))) return false;
+  if (!head.advance<1>(at, me, stamps_of(slots))) return false;
   take(slots[head.index(at)], at, head.lap, take_it);
   return true;
 }
 
 // Several by one exchange. Answer how many.
 template <typename T>
-std::size_t send_many_at_once(Channel& channel, T* values,
-                              std::size_t count) noexcept {
+std::size_t send_many_at_once(ChannelEnds& channel, std::uintptr_t me,
+                              T* values, std::size_t count) noexcept {
   auto& tail = channel.tail;
   auto* const slots = slots_of<T>(tail);
   std::uint64_t at = 0;
-  const auto sent = tail.advance_many<0>(at, count, stamps_of(slots));
+  const auto sent = tail.advance_many<0>(at, count, me, stamps_of(slots));
   for (std::size_t i = 0; i < sent; ++i, at = tail.after(at)) {
     put(slots[tail.index(at)], at, values[i]);
   }
   return sent;
 }
 template <typename T, typename Take>
-std::size_t receive_many_at_once(Channel& channel, std::size_t most,
-                                 Take&& take_it) noexcept {
+std::size_t receive_many_at_once(ChannelEnds& channel, std::uintptr_t me,
+                                 std::size_t most, Take&& take_it) noexcept {
   auto& head = channel.head;
   auto* const slots = slots_of<T>(head);
   std::uint64_t at = 0;
-  const auto got = head.advance_many<1>(at, most, stamps_of(slots));
+  const auto got = head.advance_many<1>(at, most, me, stamps_of(slots));
   for (std::size_t i = 0; i < got; ++i, at = head.after(at)) {
     take(slots[head.index(at)], at, head.lap, take_it);
   }

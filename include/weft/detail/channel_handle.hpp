@@ -24,7 +24,7 @@ template <ChannelSide Side>
 class ChannelHandle {
  public:
   ChannelHandle() noexcept = default;
-  ChannelHandle(Channel* channel, ChannelKind kind) noexcept
+  ChannelHandle(ChannelEnds* channel, ChannelKind kind) noexcept
       : channel_(channel), kind_(kind) {}
   ChannelHandle(const ChannelHandle& other) noexcept
       : channel_(other.channel_), kind_(other.kind_) {
@@ -55,7 +55,8 @@ class ChannelHandle {
   bool closed() const noexcept {
     return channel_ == nullptr || is_closed(*channel_);
   }
-  // How many values are inside: stale when you read it.
+  // How many values are inside: stale when you read it. After a close it may
+  // be more than capacity(): those of senders who waited are behind the buffer.
   std::size_t size() const noexcept {
     return channel_ == nullptr ? 0 : size_hint(*channel_);
   }
@@ -79,7 +80,7 @@ class ChannelHandle {
   }
   bool has_buffer() const noexcept { return kind_ == ChannelKind::buffered; }
 
-  Channel* channel_ = nullptr;
+  ChannelEnds* channel_ = nullptr;
   ChannelKind kind_ = ChannelKind::none;
 };
 

@@ -5,7 +5,8 @@
 // asked instead; so "somebody waits" and "closed" cannot be overlooked, and
 // there is no second word whose order would matter.
 //
-//   bits 3-63  position  a lap and an index below the capacity
+//   bits 4-63  position  a lap and an index below the capacity
+//   bit  3     owned     one worker moves it, see channel_owner.hpp
 //   bit  2     closed    tail: nothing comes in any more
 //   bit  1     locked    no exchange without the lock, ever
 //   bit  0     waits     tail: somebody waits. head: a sender does
@@ -19,7 +20,8 @@
 //   p + lap   free again
 //
 // Invariants
-//   N1  A word with a flag in it changes under the channel's lock only.
+//   N1  A word with a flag in it changes under the channel's lock only, but
+//       for what its owner does (W1).
 //   N2  waits is set in tail by the very exchange that shows the buffer to be
 //       empty, for a receiver; for a sender in both words, in head by the
 //       exchange that shows it to be full. So receivers wait only at an empty
@@ -27,8 +29,8 @@
 //   N3  head <= tail <= head + lap, and both only grow.
 //
 // Edges
-//   [fill]  fill() -> claim(): the value.
-//   [free]  free() -> reserve(): the slot has been read.
+//   [fill]  mark_filled() -> claim(): the value.
+//   [free]  mark_free() -> reserve(): the slot has been read.
 //   [ends]  who moves an end -> who looks at it and then at the other: how far
 //           that was. Else a buffer seems full, or empty, that never was.
 //
@@ -38,14 +40,18 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+
+#include "weft/detail/channel_owner.hpp"
 
 namespace weft::detail {
 
 inline constexpr std::uint64_t kRingWaits = 1;
 inline constexpr std::uint64_t kRingLocked = 2;
 inline constexpr std::uint64_t kRingClosed = 4;
-inline constexpr std::uint64_t kRingFlags = 7;
-inline constexpr std::uint64_t kRingStep = 8;
+inline constexpr std::uint64_t kRingOwned = 8;
+inline constexpr std::uint64_t kRingFlags = 15;
+inline constexpr std::uint64_t kRingStep = 16;
 
 // Others are at the same end: who leaves it to them for a moment lets them use
 // it several times, instead of once each in turn.
@@ -83,11 +89,18 @@ struct ChannelEnd {
     return within + kRingStep < limit ? at + kRingStep : at - within + lap;
   }
 
-  // Any thread. Takes the next position whose slot is free (tail, Filled: 0) or
-  // filled (head, Filled: 1). False: there is none, or the lock must be asked.
-  // stamp(index) is the slot's.
+  // Of a buffer.
+  ChannelOwner<AtomicOf>& owner() const noexcept {
+    using Owner = ChannelOwner<AtomicOf>;
+    return *std::launder(reinterpret_cast<Owner*>(slots - sizeof(Owner)));
+  }
+
+  // Any thread, whose carrier is at `me`. Takes the next position whose slot is
+  // free (tail, Filled: 0) or filled (head, Filled: 1). False: there is none,
+  // or the lock must be asked. stamp(index) is the slot's.
   template <std::uint64_t Filled, typename Stamp>
-  [[nodiscard]] bool advance(std::uint64_t& at, Stamp&& stamp) noexcept {
+  [[nodiscard]] bool advance(std::uint64_t& at, std::uintptr_t me,
+                             Stamp&& stamp) noexcept {
     auto w = word.load(kRelaxed);  // the exchange decides
     while ((w & kRingFlags) == 0) {
       // [fill] [free]
@@ -103,12 +116,15 @@ struct ChannelEnd {
       step_back();
       w = word.load(kRelaxed);  // others were faster
     }
-    return false;
+    return (w & kRingFlags) == kRingOwned && owner().inside(me, [&]() noexcept {
+      return move_own<Filled>(at, 1, stamp) == 1;
+    });
   }
 
   // The same for several at once, at most `most`. Answers how many.
   template <std::uint64_t Filled, typename Stamp>
   [[nodiscard]] std::size_t advance_many(std::uint64_t& at, std::size_t most,
+                                         std::uintptr_t me,
                                          Stamp&& stamp) noexcept {
     auto w = word.load(kRelaxed);  // the exchange decides
     while ((w & kRingFlags) == 0) {
@@ -131,17 +147,45 @@ struct ChannelEnd {
         return count;
       }
     }
-    return 0;
+    std::size_t own = 0;
+    if ((w & kRingFlags) == kRingOwned) {
+      (void)owner().inside(me, [&]() noexcept {
+        own = move_own<Filled>(at, most, stamp);
+        return true;
+      });
+    }
+    return own;
+  }
+
+ private:
+  // The owner of the buffer, inside its grant (W1).
+  template <std::uint64_t Filled, typename Stamp>
+  std::size_t move_own(std::uint64_t& at, std::size_t most,
+                       Stamp&& stamp) noexcept {
+    const auto w = word.load(kRelaxed);  // nobody else moves it
+    if ((w & kRingFlags) != kRingOwned) return 0;
+    at = position(w);
+    std::size_t count = 0;
+    auto end = at;
+    while (count < most) {
+      // [fill] [free]
+      const auto turn = stamp(index(end)).load(std::memory_order_acquire);
+      if (turn != end + Filled) break;
+      end = after(end);
+      ++count;
+    }
+    if (count != 0) word.store(end | kRingOwned, kRelease);  // [ends]
+    return count;
   }
 };
 
 // What whoever has the position does last.
 template <typename Word>
-void fill(Word& stamp, std::uint64_t at) noexcept {
+void mark_filled(Word& stamp, std::uint64_t at) noexcept {
   stamp.store(at + 1, std::memory_order_release);  // [fill]
 }
 template <typename Word>
-void free(Word& stamp, std::uint64_t at, std::uint64_t lap) noexcept {
+void mark_free(Word& stamp, std::uint64_t at, std::uint64_t lap) noexcept {
   stamp.store(at + lap, std::memory_order_release);  // [free]
 }
 

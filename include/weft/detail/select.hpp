@@ -81,6 +81,10 @@ class Later : public Empty<T> {
   Later(Later&& /*other*/) noexcept : Empty<T>() {}
 };
 
+inline constexpr std::size_t kMostCases = 60'000;  // a claim has 16 bits
+// What a Selector is made for; dies if that is too many.
+std::size_t checked_case_count(std::size_t count) noexcept;
+
 // Any fiber or thread. Which of them happened. order: room for `count`.
 // Errors: invalid (nothing to wait for), would_block (at_once), cancelled,
 // timed_out, exhausted (memory).

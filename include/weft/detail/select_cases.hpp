@@ -30,14 +30,45 @@ inline Sequencer& SelectAccess::sequencer(Event& event) noexcept {
   return event.sequencer_;
 }
 
+// Of a handler that is called so: nothing it gives would get lost.
+template <typename H, typename... Told>
+constexpr void check_returns_void() {
+  if constexpr (std::is_invocable_v<H&, Told...>) {
+    static_assert(std::is_void_v<std::invoke_result_t<H&, Told...>>,
+                  "weft: the handler of a case returns void: what it returned "
+                  "would be lost. Keep an error in a variable");
+  }
+}
+// The same of one that is told `Told`, unless it does not want to know.
+template <typename H, typename Told>
+constexpr void check_handler() {
+  constexpr bool kBare = std::is_invocable_v<H&>;
+  static_assert(kBare || std::is_invocable_v<H&, Told>,
+                "weft: the handler of this case takes nothing, or what it is "
+                "told: a Status; of on_done() and on_set() a Result<T>");
+  if constexpr (kBare) {
+    check_returns_void<H>();
+  } else {
+    check_returns_void<H, Told>();
+  }
+}
+// The same of one that must know.
+template <typename H, typename T>
+constexpr void check_receives() {
+  static_assert(std::is_invocable_v<H&, Result<T>>,
+                "weft: the handler of on_receive() and on_changed() takes a "
+                "Result<T>: what is closed is ready, too");
+  check_returns_void<H, Result<T>>();
+}
+
 // What a case does besides its wait: handler(result), or handler() for one that
 // does not want to know.
 template <typename H, typename Make>
 void call(H& handler, Make&& result) {
   if constexpr (std::is_invocable_v<H&>) {
-    (void)handler();
+    handler();
   } else {
-    (void)handler(std::forward<Make>(result)());
+    handler(std::forward<Make>(result)());
   }
 }
 
@@ -125,6 +156,13 @@ class SendCase : public SelectCase {
   ChannelIo io_;
   T* value_;
   H handler_;
+};
+
+// Of a value that is somebody's as long as the case.
+template <typename T, typename H>
+class LastingSendCase : public SendCase<T, H> {
+ public:
+  using SendCase<T, H>::SendCase;
 };
 
 template <typename T, typename H>

@@ -1,0 +1,28 @@
+// broadcast.cpp: what a Broadcast costs, and what it is not to be given.
+
+#include "base/check.hpp"
+#include "sched/carrier.hpp"
+#include "wait/charge.hpp"
+#include <weft/detail/broadcast.hpp>
+
+namespace weft::detail {
+
+std::size_t checked_capacity(std::size_t capacity) noexcept {
+  WEFT_CHECK(
+      capacity != 0,
+      "a Broadcast of capacity 0: its slowest subscriber must be able to "
+      "lag behind by one value at least");
+  return capacity;
+}
+
+Status charge_channel_op(bool may_wait) noexcept {
+  return waiting::charge(*sched::carrier().current, waiting::kChannelOp,
+                         may_wait);
+}
+
+void check_reason(const char* of, Error reason) noexcept {
+  WEFT_CHECK(reason != Errc{}, "a %s is closed with no error as the reason",
+             of);
+}
+
+}  // namespace weft::detail
