@@ -28,6 +28,10 @@ enum class SpawnPolicy : std::uint8_t { local, round_robin, global };
 // From whom an idle worker steals first.
 enum class Victim : std::uint8_t { random, round_robin, least_loaded };
 
+// What programs may use of the library; profile.hpp has the types. core has no
+// scheduler, so no runtime starts with it.
+enum class Profile : std::uint8_t { core, service, cluster, sovereign };
+
 // Bytes; any size from 8 KiB to 1 GiB, by StackSize(n), rounded up to pages.
 enum class StackSize : std::size_t {
   automatic = 0,  // 256 KiB
@@ -48,6 +52,10 @@ struct Config {
   Victim victim = Victim::random;
   bool steal = true;
   std::size_t global_queue = 0;  // slots before its overflow; 0: 4096
+  Profile profile = Profile::service;
+  // Ops of checked code after which others have a turn; 0: the profile's, that
+  // is 1024, or 512 of cluster.
+  std::uint32_t yield_interval = 0;
   std::uint64_t steal_seed = 0;  // the same seed, the same choice of victims
   // Set: no threads. The workers are virtual, the clock as well; whenever the
   // thread that started the runtime waits, fibers run on it. The same seed and
@@ -72,6 +80,8 @@ struct Config {
   //   WEFT_VICTIM              enumerator
   //   WEFT_STEAL               0 or 1
   //   WEFT_GLOBAL_QUEUE        number      CC_FIBER_QUEUE_INITIAL
+  //   WEFT_PROFILE             enumerator
+  //   WEFT_YIELD_INTERVAL      number
   //   WEFT_STEAL_SEED          number
   //   WEFT_DETERMINISTIC_SEED  number
   //   WEFT_SHUTDOWN_TIMEOUT    500ms, 5s

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/budget.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
@@ -24,27 +25,49 @@ enum class FiberState : std::uint8_t {
   ready,
   running,
   parked,
+  exhausted,  // parked until it is recharged
   completed,
   cancelled,
 };
 
+// Where a fiber may run. All of them on any of several CPUs, one after the
+// other or at once.
+enum class Tenancy : std::uint8_t { cpu_parallel };
+
+// A child that waits until it is recharged, and of what it has too little.
+struct Exhausted {
+  FiberId fiber;
+  Resource resource = Resource::none;
+};
+
+// A hint for what runs first, whenever several fibers could: a high one before
+// the others, a low one when nothing else is there. Neither interrupts a fiber
+// that runs, and none is starved: while high ones wait, every 17th turn of a
+// worker is somebody else's, and low ones come in at the looks that every 61st
+// turn is. Not inherited, neither by children nor by whoever holds a lock.
+enum class Priority : std::uint8_t { low, normal, high };
+
 // Callers: fibers. On a plain thread each means the thread's proxy fiber, which
-// has an id and is never cancelled.
+// has an id and is cancelled by its own CancelScopes only.
 namespace this_fiber {
 
 // Lets others run; returns at once if there is nobody. On a plain thread:
 // sched_yield().
-//   Suspends:  goes behind the ready fibers of this worker. Not a cancel point.
+//   Suspends:  goes behind the ready fibers of this worker; one of high
+//              priority lets one of them go first. Not a cancel point.
 void yield() noexcept;
 
 // A cancel point that need not wait: the call for long loops.
-//   Suspends:  if other fibers wait for this worker.
-//   Errors:    cancelled.
+//   Suspends:  if other fibers wait for this worker; while a metered fiber has
+//              no op left to pay for it.
+//   Errors:    cancelled, timed_out (a scope's deadline), exhausted (it has no
+//              op left, must stop, and is in a Shield).
 Status checkpoint() noexcept;
 
 //   Suspends:  until the deadline; one that has passed lets others run now and
 //              then. Always a cancel point.
-//   Errors:    cancelled, exhausted (no memory for a timer).
+//   Errors:    cancelled, timed_out (a scope's deadline), exhausted (no memory
+//              for a timer).
 Status sleep_until(Deadline when) noexcept;
 Status sleep_for(Clock::duration delay) noexcept;
 template <typename Rep, typename Period>
@@ -52,11 +75,17 @@ Status sleep_for(std::chrono::duration<Rep, Period> delay) noexcept {
   return sleep_until(Deadline::after(delay));
 }
 
-bool cancelled() noexcept;  // would checkpoint() fail now?
+bool cancelled() noexcept;     // would checkpoint() fail now?
+Deadline deadline() noexcept;  // the earliest of all scopes around
 FiberId id() noexcept;
 std::string_view name() noexcept;
 // Copied. Errors: exhausted (no memory).
 Status set_name(std::string_view name) noexcept;
+// What it may still spend and has spent; unlimited and nothing if it is not
+// metered.
+Ledger ledger() noexcept;
+constexpr Tenancy tenancy() noexcept { return Tenancy::cpu_parallel; }
+Priority priority() noexcept;   // normal on a plain thread
 RuntimeRef runtime() noexcept;  // misuse on a plain thread
 bool is_fiber() noexcept;       // false on a plain thread
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/capability.hpp"
 #include "weft/config.hpp"
 #include "weft/detail/body.hpp"
 #include "weft/nursery.hpp"
@@ -45,6 +46,7 @@ struct Stats {
   std::size_t stacks_mapped = 0;
   std::size_t stacks_in_use = 0;  // with fibers or kept at hand by workers
   std::size_t stack_bytes = 0;    // address space, most of it never touched
+  Audit audit;                    // of capabilities
 };
 
 namespace detail {
@@ -83,7 +85,8 @@ class Runtime {
   ~Runtime();
 
   // Runs body() or body(Nursery&) as a root fiber and waits for it and for all
-  // it started. The way in for a plain thread.
+  // it started. The way in for a plain thread, in profile sovereign, too: who
+  // has the runtime has its authority.
   //
   //   Suspends:  until the whole tree has ended.
   //   Errors:    the body's; closed (runtime stopped); exhausted. Rethrows an
@@ -91,7 +94,7 @@ class Runtime {
   //   Callers:   any fiber or thread.
   template <typename F>
   auto run(F&& body) -> Result<typename detail::BodyOf<F>::type> {
-    Nursery nursery(ref());
+    Nursery nursery(ref(), Nursery::ForRoot());
     auto task = nursery.spawn(std::forward<F>(body));
     // The root's failure is its task's. What it left behind, by destructors
     // that ran after its body, is the nursery's alone.
@@ -100,6 +103,11 @@ class Runtime {
     if (result && !left) return left.error();
     return result;
   }
+
+  // All capabilities of this runtime. The first caller gets them.
+  //   Errors:   denied (somebody has them), exhausted (memory).
+  //   Callers:  any fiber or thread.
+  Result<Capabilities> authority() noexcept;
 
   // Waits until all fibers have ended, at most until the deadline, then
   // cancels what is left and waits for that. Immediate: stops admission and

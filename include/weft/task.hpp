@@ -21,6 +21,7 @@ class Nursery;
 namespace detail {
 
 struct Frame;  // the core's fiber
+struct Handles;
 struct SelectAccess;
 
 // How a wait for a child came out.
@@ -31,7 +32,8 @@ struct Ended {
 };
 
 // Waits for the end. An error, and a value that is void, release the frame.
-Ended await_end(Frame* frame, Deadline deadline, bool is_void) noexcept;
+Ended await_end(Frame* frame, const void* nursery, Deadline deadline,
+                bool is_void) noexcept;
 Ended try_end(Frame* frame, bool is_void) noexcept;  // would_block
 void release_emptied(Frame* frame) noexcept;         // the value was taken
 // Waits for the end, cancelled or not; then try_join() has it.
@@ -42,10 +44,12 @@ void await_shielded(AnyTask& task) noexcept;
 struct Rethrows {
   [[noreturn]] static Error exception(Frame* frame);  // and releases
   [[noreturn]] static Error exception(Nursery& nursery);
+  [[noreturn]] static Error kept_exception(Frame* frame);  // stays there
 };
 struct Panics {
   static Error exception(Frame* frame) noexcept;
   static Error exception(Nursery& nursery) noexcept;
+  static Error kept_exception(Frame* frame) noexcept;
 };
 #if defined(__cpp_exceptions)
 using OnException = Rethrows;
@@ -60,10 +64,12 @@ class AnyTask {  // what all Task<T> can do
   AnyTask() = default;  // empty
   AnyTask(AnyTask&& other) noexcept
       : frame_(std::exchange(other.frame_, nullptr)),
+        nursery_(other.nursery_),
         refused_(std::exchange(other.refused_, Error(Errc::invalid))) {}
   AnyTask& operator=(AnyTask&& other) noexcept {
     AnyTask old(std::move(*this));
     frame_ = std::exchange(other.frame_, nullptr);
+    nursery_ = other.nursery_;
     refused_ = std::exchange(other.refused_, Error(Errc::invalid));
     return *this;
   }
@@ -77,7 +83,12 @@ class AnyTask {  // what all Task<T> can do
   FiberId id() const noexcept;             // 0 if empty
   std::string_view name() const noexcept;  // while this handle is held
   FiberState state() const noexcept;       // completed if empty
+  Priority priority() const noexcept;      // normal if empty
   bool done() const noexcept;              // has it ended, or never started?
+  static constexpr Tenancy tenancy() noexcept { return Tenancy::cpu_parallel; }
+  // What it may still spend and has spent, as of a moment ago; unlimited and
+  // nothing if it is not metered, or the handle is empty.
+  Ledger ledger() const noexcept;
 
   // Cancels this child alone: its waits fail with cancelled from now on, and a
   // body that has not started never does. That is no failure of the nursery.
@@ -88,7 +99,8 @@ class AnyTask {  // what all Task<T> can do
 
   // Waits for the end without taking the result.
   //
-  //   Suspends:  until the child has ended. Always a cancel point.
+  //   Suspends:  until the child has ended. A cancel point, unless the caller's
+  //              own nursery has it, and is stopped too: its end is near.
   //   Errors:    cancelled, timed_out; invalid (empty handle, or oneself); what
   //              refused the spawn.
   //   Callers:   the holder of the handle, fiber or thread; one at a time.
@@ -96,9 +108,11 @@ class AnyTask {  // what all Task<T> can do
 
  protected:
   friend class Nursery;
+  friend struct detail::Handles;
   friend struct detail::SelectAccess;
   friend void detail::await_shielded(AnyTask& task) noexcept;
-  explicit AnyTask(detail::Frame* frame) noexcept : frame_(frame) {}
+  AnyTask(detail::Frame* frame, const void* nursery) noexcept
+      : frame_(frame), nursery_(nursery) {}
   explicit AnyTask(Error refused) noexcept : refused_(refused) {}
 
   void drop() noexcept;
@@ -125,7 +139,7 @@ class AnyTask {  // what all Task<T> can do
   Result<T> join_as(Deadline deadline) {
     if (frame_ == nullptr) return refused_;
     return take<T, OnException>(
-        detail::await_end(frame_, deadline, std::is_void_v<T>));
+        detail::await_end(frame_, nursery_, deadline, std::is_void_v<T>));
   }
   template <typename T, typename OnException>
   Result<T> try_join_as() {
@@ -134,7 +148,8 @@ class AnyTask {  // what all Task<T> can do
   }
 
   detail::Frame* frame_ = nullptr;
-  Error refused_{Errc::invalid};  // why there is no frame
+  const void* nursery_ = nullptr;  // that it belongs to; a name for it
+  Error refused_{Errc::invalid};   // why there is no frame
 };
 
 template <typename T = void>
@@ -146,10 +161,12 @@ class [[nodiscard(
 
   // Takes the result; the handle is empty afterwards.
   //
-  //   Suspends:  until the child has ended; always a cancel point. A child
+  //   Suspends:  until the child has ended; a cancel point, unless the caller's
+  //              own nursery has it, and is stopped too: its end is near. One
   //              that has not started runs right here, on this stack, if the
   //              deadline is never(); a cancel of the caller then waits for it.
-  //   Errors:    the child's; cancelled, timed_out (the caller's: the child
+  //   Errors:    the child's; if a sibling's failure stopped it, that failure;
+  //              cancelled, timed_out (the caller's: the child
   //              goes on, join again); invalid (empty handle, or oneself);
   //              what refused the spawn. Rethrows an exception; in a client
   //              built with -fno-exceptions: panicked.

@@ -1,11 +1,16 @@
+#include <algorithm>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "base/check.hpp"
 #include "fiber/family.hpp"
+#include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
+#include "scope/nursery_core.hpp"
+#include "scope/timed_body.hpp"
 #include "wait/wait.hpp"
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
@@ -16,34 +21,18 @@ namespace {
 
 using fiber::Fiber;
 using sched::Scheduler;
+using scope::core_in;
+using Core = scope::NurseryCore;
 
-struct Core {
-  explicit Core(Scheduler& where, Fiber* owner, std::string_view name) noexcept
-      : scheduler(where), name_data(name.data()), family(owner) {
-    name_size = static_cast<std::uint32_t>(name.size());
-  }
+constexpr NurseryOptions kNoOptions;
 
-  Scheduler& scheduler;
-  const char* name_data;
-  fiber::Family family;
-  std::uint32_t name_size;
-  Atomic<bool> closed{false};  // join() was called; written by the owner
-  bool reported = false;       // join() told of the first failure; owner only
-};
-
-Core& core_in(std::byte* state) noexcept {
-  return *std::launder(reinterpret_cast<Core*>(state));
-}
-const Core& core_in(const std::byte* state) noexcept {
-  return *std::launder(reinterpret_cast<const Core*>(state));
-}
 // As Config has it.
 bool valid_stack(StackSize size) noexcept {
   return size >= StackSize::small &&
          stack::StackPool::valid_size(static_cast<std::size_t>(size));
 }
 // What a person would want to read of it.
-std::string text_of(const fiber::FirstFailure& failure) noexcept {
+std::string text_of(const fiber::Failure& failure) noexcept {
   if (failure.exception == nullptr) return failure.error.message();
   try {
     std::rethrow_exception(failure.exception);
@@ -62,29 +51,72 @@ detail::Frame* frame_of(Fiber* fiber) noexcept {
 
 }  // namespace
 
-Nursery::Nursery() noexcept : Nursery(NurseryOptions{}) {}
+namespace scope {
 
-Nursery::Nursery(NurseryOptions options) noexcept {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+void NurseryCore::Members::abandon() noexcept {
+  auto& core = *reinterpret_cast<NurseryCore*>(
+      reinterpret_cast<std::byte*>(this) - offsetof(NurseryCore, family));
+  core.end();
+  core.~NurseryCore();
+}
+#pragma GCC diagnostic pop
+
+}  // namespace scope
+
+Nursery::Nursery() noexcept : Nursery(kNoOptions) {}
+
+Nursery::Nursery(const NurseryOptions& options) noexcept
+    : Nursery(options, nullptr, nullptr) {}
+
+Nursery::Nursery(const NurseryOptions& options, CapBudget* from,
+                 const Budget* pool) noexcept {
   static_assert(sizeof(Core) <= sizeof state_ && alignof(Core) <= 8);
   sched::Carrier* here = sched::carrier_or_null();
   WEFT_CHECK(here != nullptr && here->worker != nullptr,
              "Nursery() needs a fiber around it; on a plain thread use "
              "Nursery(runtime)");
   ::new (static_cast<void*>(state_))
-      Core(here->worker->scheduler(), here->current, options.name);
+      Core(here->worker->scheduler(), here->current, options, from, pool);
 }
 
-Nursery::Nursery(RuntimeRef runtime, NurseryOptions options) noexcept {
+Nursery::Nursery(RuntimeRef runtime, const NurseryOptions& options) noexcept
+    : Nursery(runtime, options, nullptr, nullptr) {}
+
+Nursery::Nursery(RuntimeRef runtime, const NurseryOptions& options,
+                 CapBudget* from, const Budget* pool) noexcept {
   // No owner: any thread may spawn, so every child is counted by everybody.
   ::new (static_cast<void*>(state_))
-      Core(*static_cast<Scheduler*>(runtime.scheduler_), nullptr, options.name);
+      Core(*static_cast<Scheduler*>(runtime.scheduler_), nullptr, options, from,
+           pool);
+}
+
+Nursery::Nursery(RuntimeRef runtime, ForRoot /*root*/) noexcept
+    : Nursery(runtime, kNoOptions) {
+  auto& core = core_in(state_);
+  core.denied = false;
+  core.closed.store(false, relaxed);  // nobody knows it yet
+}
+
+Nursery::Nursery(Nursery& parent, const NurseryOptions& options) {
+  auto& up = core_in(parent.state_);
+  auto& core = *::new (static_cast<void*>(state_)) Core(
+      up.scheduler, nullptr, options, nullptr, nullptr, &up.family);
+  struct Undo {
+    Core* core;
+    ~Undo() {
+      if (core != nullptr) core->~Core();
+    }
+  } unless_inside{&core};
+  core.be_inside(up);
+  unless_inside.core = nullptr;
 }
 
 Nursery::~Nursery() {
   auto& core = core_in(state_);
-  if (!core.family.settled()) {
-    (void)waiting::for_family(core.family, Deadline::never());
-  }
+  end_children(false);
+  core.end();
   const auto& failure = core.family.failure();
   if (failure && !core.reported) [[unlikely]] {
     Fiber& self = *sched::carrier().current;
@@ -97,13 +129,23 @@ Nursery::~Nursery() {
                "joined: %s",
                text_of(failure).c_str());
   }
-  core.~Core();
+  core.~NurseryCore();
 }
 
-detail::Reserved Nursery::reserve(const SpawnOptions* options) noexcept {
+void Nursery::end_children(bool went_well) noexcept {
   auto& core = core_in(state_);
-  if (core.closed.load(relaxed)) {  // a child's spawn may race
-    return {.refused = Errc::closed};
+  if (core.family.settled()) return;
+  if (!went_well) cancel();
+  (void)waiting::for_family(core.family, Deadline::never());
+}
+
+detail::Reserved Nursery::reserve(const SpawnOptions* options,
+                                  detail::Permit* permit) noexcept {
+  auto& core = core_in(state_);
+  if (core.is_closed()) {
+    if (!core.denied) return {.refused = Errc::closed};
+    core.scheduler.audit->count(sched::Right::spawn, false);
+    return {.refused = Errc::denied};
   }
   if (options != nullptr && options->stack_size != StackSize::automatic &&
       !valid_stack(options->stack_size)) {
@@ -115,22 +157,42 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options) noexcept {
                                                : Error(Errc::closed)};
   }
   frame->stack_pages = 0;
+  frame->if_it_fails = 0;
+  frame->set_priority(Priority::normal);
+  if (core.meters_all || sched::carrier().current->word.is_metered() ||
+      (options != nullptr && options->budget) || permit != nullptr)
+      [[unlikely]] {
+    const Budget* const asked =
+        options != nullptr && options->budget ? &*options->budget : nullptr;
+    if (Status given = give_purse(frame_of(frame), asked, permit); !given) {
+      abandon(frame_of(frame));
+      return {.refused = given.error()};
+    }
+  }
   if (options != nullptr) {
     constexpr std::size_t kPage = 4096;
     const auto bytes = static_cast<std::size_t>(options->stack_size);
     frame->stack_pages =
-        static_cast<std::uint32_t>((bytes + kPage - 1) / kPage);
-    if (!options->name.empty() && !frame->set_name(options->name)) {
+        static_cast<std::uint32_t>((bytes + kPage - 1) / kPage) & 0xFFFFFF;
+    frame->if_it_fails = static_cast<std::uint32_t>(options->on_failure) & 3u;
+    frame->set_priority(options->priority);
+    const bool named = options->name.empty() || frame->set_name(options->name);
+    if (!named || !scope::set_deadline(*frame, options->deadline)) {
       abandon(frame_of(frame));
       return {.refused = Error::out_of(Resource::memory)};
     }
   }
-  return {.frame = frame_of(frame), .storage = frame->storage.bytes};
+  return {.frame = frame_of(frame),
+          .storage = frame->storage.bytes,
+          .nursery = static_cast<const fiber::Scope*>(&core.family)};
 }
 
 void Nursery::abandon(detail::Frame* frame) noexcept {
   Fiber& fiber = *fiber_of(frame);
-  if (fiber.has_extras) fiber.drop_extras();
+  if (fiber.has_extras) {
+    fiber.drop_locals();  // of a fiber that has none: closes its account
+    fiber.drop_extras();
+  }
   core_in(state_).scheduler.abandon_frame(fiber);
 }
 
@@ -139,13 +201,46 @@ void Nursery::publish(detail::Frame* frame,
   auto& core = core_in(state_);
   Fiber& fiber = *fiber_of(frame);
   fiber.body = &ops;
-  fiber.family = &core.family;
-  core.family.enter(sched::carrier().current);
+  if (fiber.has_extras) [[unlikely]]
+    scope::watch_deadline(fiber);
+  fiber.scope = &core.family;
+  core.count_child(sched::carrier().current);
   core.scheduler.launch(fiber);
 }
 
 void Nursery::refuse(Error error) noexcept {
-  core_in(state_).family.fail(error, nullptr);
+  sched::fail(core_in(state_).family, {.error = error});
+}
+
+void Nursery::add_closer(detail::Closer* closer) noexcept {
+  auto& core = core_in(state_);
+  closer->next = std::exchange(core.closers, closer);
+}
+
+void Nursery::cancel() noexcept {
+  auto& core = core_in(state_);
+  sched::interleave(sched::Op::signal, &core.family);
+  (void)sched::stop(core.family, fiber::Cause::cancel);
+}
+
+bool Nursery::cancelled() const noexcept {
+  return core_in(state_).family.cause() == fiber::Cause::cancel;
+}
+
+void Nursery::set_deadline(Deadline deadline) noexcept {
+  auto& core = core_in(state_);
+  sched::interleave(sched::Op::signal, &core.family);
+  core.set_deadline(deadline);
+}
+
+std::vector<Failure> Nursery::failures() const {
+  std::vector<Failure> all;
+  core_in(state_).family.for_each_failure([&](const fiber::Failed& one) {
+    all.push_back(
+        {{one.fiber}, one.name, one.failure.error, one.failure.exception});
+  });
+  std::reverse(all.begin(), all.end());
+  return all;
 }
 
 Status Nursery::await_children(Deadline deadline) noexcept {
@@ -154,10 +249,20 @@ Status Nursery::await_children(Deadline deadline) noexcept {
   WEFT_CHECK(core.family.owner() == nullptr || core.family.owner() == &self,
              "a nursery is joined by another fiber than the one that made it");
   core.closed.store(true, relaxed);  // see reserve()
+  if (Status end = await_standstill(deadline); !end) return end;
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;
+  core.end();
   core.reported = true;
-  const auto& failure = core.family.failure();
-  return failure ? Status(failure.error) : Status();
+  if (const auto& failure = core.family.failure()) return failure.error;
+  switch (core.family.cause()) {
+    case fiber::Cause::deadline:
+    case fiber::Cause::outer_deadline:
+      return Errc::timed_out;
+    case fiber::Cause::outer_cancel:
+      return Errc::cancelled;
+    default:
+      return {};
+  }
 }
 
 std::size_t Nursery::live() const noexcept {

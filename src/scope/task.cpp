@@ -3,6 +3,8 @@
 #include "fiber/fiber.hpp"
 #include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/stop.hpp"
+#include "wait/purse.hpp"
 #include "wait/wait.hpp"
 #include <weft/task.hpp>
 
@@ -17,6 +19,11 @@ Fiber& fiber_of(detail::Frame* frame) noexcept {
   return *reinterpret_cast<Fiber*>(frame);
 }
 
+// Only an address: the nursery may be gone, if the child is.
+const fiber::Scope* base_of(const void* nursery) noexcept {
+  return static_cast<const fiber::Scope*>(nursery);
+}
+
 }  // namespace
 
 FiberId AnyTask::id() const noexcept {
@@ -26,6 +33,10 @@ FiberId AnyTask::id() const noexcept {
 
 std::string_view AnyTask::name() const noexcept {
   return frame_ == nullptr ? std::string_view() : fiber_of(frame_).name();
+}
+
+Priority AnyTask::priority() const noexcept {
+  return frame_ == nullptr ? Priority::normal : fiber_of(frame_).priority();
 }
 
 FiberState AnyTask::state() const noexcept {
@@ -42,13 +53,24 @@ FiberState AnyTask::state() const noexcept {
     case State::parking:
       return FiberState::running;
     case State::parked:
-    case State::hosting:
-      return FiberState::parked;
+    case State::hosting: {
+      const auto* const purse = waiting::Purse::of(fiber);
+      return purse != nullptr && purse->out_of() != Resource::none
+                 ? FiberState::exhausted
+                 : FiberState::parked;
+    }
     case State::done:
       break;
   }
   return done() && fiber.skip_body ? FiberState::cancelled
                                    : FiberState::completed;
+}
+
+Ledger AnyTask::ledger() const noexcept {
+  const auto* const purse =
+      frame_ == nullptr ? nullptr : waiting::Purse::of(fiber_of(frame_));
+  if (purse == nullptr) return {Budget::unlimited(), Budget()};
+  return purse->ledger();
 }
 
 bool AnyTask::done() const noexcept {
@@ -60,14 +82,12 @@ void AnyTask::cancel() noexcept {
   if (frame_ == nullptr) return;
   Fiber& fiber = fiber_of(frame_);
   sched::interleave(sched::Op::cancel, &fiber);
-  if (fiber.word.cancel() == fiber::Unparked::owns) {
-    sched::make_runnable(fiber);
-  }
+  sched::cancel(fiber);
 }
 
 Status AnyTask::wait(Deadline deadline) noexcept {
   if (frame_ == nullptr) return refused_;
-  return waiting::for_end(fiber_of(frame_), deadline);
+  return waiting::for_end(fiber_of(frame_), base_of(nursery_), deadline);
 }
 
 void AnyTask::drop() noexcept {
@@ -97,9 +117,10 @@ Ended take_end(Fiber& fiber, bool is_void) noexcept {
 
 }  // namespace
 
-Ended await_end(Frame* frame, Deadline deadline, bool is_void) noexcept {
+Ended await_end(Frame* frame, const void* nursery, Deadline deadline,
+                bool is_void) noexcept {
   Fiber& fiber = fiber_of(frame);
-  if (Status end = waiting::for_end(fiber, deadline); !end) {
+  if (Status end = waiting::for_end(fiber, base_of(nursery), deadline); !end) {
     return {.error = end.error()};
   }
   return take_end(fiber, is_void);
@@ -130,9 +151,17 @@ Error Rethrows::exception(Frame* frame) {
   std::rethrow_exception(std::move(exception));
 }
 
+Error Rethrows::kept_exception(Frame* frame) {
+  std::rethrow_exception(fiber_of(frame).exception());
+}
+
 Error Panics::exception(Frame* frame) noexcept {
   Fiber& fiber = fiber_of(frame);
   sched::Scheduler::of(fiber).reclaim(fiber);
+  return Errc::panicked;
+}
+
+Error Panics::kept_exception(Frame* /*frame*/) noexcept {
   return Errc::panicked;
 }
 

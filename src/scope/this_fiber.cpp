@@ -1,5 +1,6 @@
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -8,6 +9,7 @@
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
+#include "wait/charge.hpp"
 #include "wait/wait.hpp"
 #include <weft/fiber.hpp>
 #include <weft/runtime.hpp>
@@ -26,6 +28,29 @@ namespace {
 
 Fiber& self() noexcept { return *sched::carrier().current; }
 
+std::int64_t earliest_deadline(const Fiber& fiber) noexcept {
+  auto earliest = time::kNever;
+  for (const auto* scope = fiber.scope; scope != nullptr;
+       scope = scope->parent()) {
+    earliest = std::min(earliest, scope->deadline());
+    if (scope->is_shield()) break;
+  }
+  return earliest;
+}
+
+// A fiber that computes may be the only one there is: no worker looks at the
+// clock for it.
+void stop_what_is_due(const Fiber& fiber) noexcept {
+  if (earliest_deadline(fiber) == time::kNever) return;
+  const auto now = time::now();
+  for (auto* scope = fiber.scope; scope != nullptr; scope = scope->parent()) {
+    if (scope->deadline() <= now) {
+      (void)sched::stop(*scope, fiber::Cause::deadline);
+    }
+    if (scope->is_shield()) return;
+  }
+}
+
 }  // namespace
 
 void yield() noexcept {
@@ -42,9 +67,15 @@ void yield() noexcept {
 
 Status checkpoint() noexcept {
   sched::interleave(sched::Op::checkpoint, nullptr);
-  if (cancelled()) return Errc::cancelled;
-  yield();
-  return cancelled() ? Status(Errc::cancelled) : Status();
+  Fiber& fiber = self();
+  stop_what_is_due(fiber);
+  auto why = sched::stopped_here(fiber);
+  if (why == fiber::Stop::none) {
+    if (Status paid = waiting::charge(fiber, {}, true); !paid) return paid;
+    yield();
+    why = sched::stopped_here(fiber);
+  }
+  return why == fiber::Stop::none ? Status() : Status(to_errc(why));
 }
 
 Status sleep_until(Deadline when) noexcept { return waiting::until(when); }
@@ -52,7 +83,14 @@ Status sleep_for(Clock::duration delay) noexcept {
   return waiting::until(Deadline::after(delay));
 }
 
-bool cancelled() noexcept { return self().word.cancelled(); }
+bool cancelled() noexcept {
+  stop_what_is_due(self());
+  return waiting::must_stop(self());
+}
+
+Deadline deadline() noexcept {
+  return time::deadline(earliest_deadline(self()));
+}
 
 FiberId id() noexcept {
   return {self().id.load(relaxed)};  // its own: it does not change
@@ -64,6 +102,8 @@ Status set_name(std::string_view name) noexcept {
   if (!self().set_name(name)) return Error::out_of(Resource::memory);
   return {};
 }
+
+Priority priority() noexcept { return self().priority(); }
 
 RuntimeRef runtime() noexcept {
   sched::Worker* worker = sched::worker_or_null();

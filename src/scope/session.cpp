@@ -1,0 +1,240 @@
+// session.cpp: what the fiber of a supervisor does.
+
+#include <algorithm>
+#include <utility>
+
+#include "scope/nursery_core.hpp"
+#include "scope/supervisor.hpp"
+
+namespace weft::detail {
+
+namespace {
+
+// As much of one thing as there is in a budget.
+Budget part_of(const Budget& budget, Resource what) noexcept {
+  switch (what) {
+    case Resource::ops:
+      return {.ops = budget.ops};
+    case Resource::memory:
+      return {.memory = budget.memory};
+    case Resource::channel_ops:
+      return {.channel_ops = budget.channel_ops};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Session::~Session() {
+  if (state_ == nullptr) return;  // moved from, or retired
+  do {
+    while (auto seat = state_->next_arrival()) {
+      state_->live.fetch_sub(1, relaxed);  // a count
+      seat->body->close();
+    }
+    while (!seats_.empty()) dismiss(seats_.size() - 1);
+  } while (!state_->retire(outcome_));
+}
+
+Status Session::operator()() {
+  try {
+    for (;;) {
+      Status end;
+      {
+        Nursery actors(
+            {.name = "actors", .on_failure = OnFailure::wait_for_all});
+        end = serve(actors);
+        actors.cancel();
+        (void)actors.join();
+      }
+      if (!end || !seats_.empty()) return end;
+      if (!state_->retire({})) continue;  // somebody came
+      state_ = nullptr;
+      return {};
+    }
+  } catch (...) {
+    outcome_ = Errc::panicked;
+    throw;
+  }
+}
+
+Status Session::serve(Nursery& actors) {
+  for (;;) {
+    while (auto seat = state_->next_arrival()) {
+      seats_.push_back(std::move(seat));
+      start(actors, *seats_.back());
+    }
+    bool ended = false;
+    auto lacking = Resource::none;
+    while (auto* const seat = state_->next_news(ended, lacking)) {
+      if (!ended) {
+        if (lacking != Resource::none) feed(actors, *seat, lacking);
+      } else if (Status end = see_off(actors, *seat); !end) {
+        return end;
+      }
+    }
+    if (seats_.empty() || state_->quitting()) return {};
+    if (Status end = state_->await_news(); !end) return end;
+  }
+}
+
+void Session::start(Nursery& actors, ActorSeat& seat) {
+  auto task = Keeper::try_spawn(actors, seat);
+  seat.refused = task ? Status() : task.error();
+  if (task) {
+    seat.task = *std::move(task);
+  } else {
+    seat.give_back();  // a failure as any other
+  }
+}
+
+Status Session::finish(ActorSeat& seat) {
+  Status end = seat.refused;
+  exception_ = nullptr;
+  if (seat.task) {
+    await_shielded(seat.task);
+    try {
+      end = seat.task.try_join();
+    } catch (...) {
+      exception_ = std::current_exception();
+      end = Errc::panicked;
+    }
+  }
+  state_->forget_news(seat);
+  return end;
+}
+
+Status Session::see_off(Nursery& actors, ActorSeat& seat) {
+  const Status end = finish(seat);
+  if (this_fiber::cancelled()) return this_fiber::checkpoint();  // all end now
+  const auto place = place_of(seat);
+  if (!again(seat, end)) {
+    dismiss(place);
+    return {};
+  }
+  if (!may_restart()) {
+    if (exception_ != nullptr) std::rethrow_exception(exception_);
+    return outcome_ = end ? Status(Errc::failed) : end;
+  }
+  const auto strategy = state_->options.strategy;
+  if (strategy == Strategy::one_for_one) {
+    start_again(actors, place, place + 1);
+  } else {
+    const auto first = strategy == Strategy::one_for_all ? 0 : place;
+    stop_others(first, seat);
+    start_again(actors, first, seats_.size());
+  }
+  return {};
+}
+
+bool Session::again(const ActorSeat& seat, const Status& end) noexcept {
+  const auto restart = seat.options.restart;
+  return !seat.over && !seat.body->drained() &&
+         (restart == Restart::always ||
+          (restart == Restart::on_failure && !end));
+}
+
+void Session::start_again(Nursery& actors, std::size_t first,
+                          std::size_t last) {
+  for (auto i = first; i < last; ++i) {
+    state_->restarts.fetch_add(1, relaxed);  // a count
+    start(actors, *seats_[i]);
+  }
+}
+
+void Session::stop_others(std::size_t first, const ActorSeat& ended) {
+  for (auto i = seats_.size(); i-- > first;) {
+    auto& seat = *seats_[i];
+    if (&seat == &ended) continue;
+    seat.task.cancel();
+    if (!again(seat, finish(seat))) dismiss(i);
+  }
+}
+
+void Session::feed(Nursery& actors, ActorSeat& seat, Resource what) {
+  const Exhausted hungry{seat.task.id(), what};
+  const auto decide = state_->decide();
+  const auto choice =
+      decide != nullptr ? (*decide)(hungry) : state_->options.on_exhausted;
+  if (choice == OnExhausted::ignore) return;
+  if (choice == OnExhausted::recharge) {
+    const auto more = part_of(seat.options.budget, what);
+    const Status given = more == Budget() ? Status(Error::out_of(what))
+                                          : actors.recharge(hungry.fiber, more);
+    if (given) seat.feed();
+    if (given || given.error() == Errc::invalid) return;  // then it has ended
+  }
+  seat.over = true;
+  seat.task.cancel();
+}
+
+bool Session::may_restart() {
+  auto& times = state_->restarts_in_window;
+  const auto now = Clock::now();
+  while (!times.empty() && now - times.front() > state_->options.window) {
+    times.pop_front();
+  }
+  if (times.size() >= state_->options.max_restarts) return false;
+  times.push_back(now);
+  return true;
+}
+
+std::size_t Session::place_of(const ActorSeat& seat) const noexcept {
+  const auto found =
+      std::find_if(seats_.begin(), seats_.end(),
+                   [&seat](const auto& one) { return one.get() == &seat; });
+  return static_cast<std::size_t>(found - seats_.begin());
+}
+
+void Session::dismiss(std::size_t place) noexcept {
+  auto& seat = *seats_[place];
+  state_->live.fetch_sub(1, relaxed);  // a count
+  state_->forget_news(seat);
+  seat.body->close();
+  seats_.erase(seats_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+// ---- Keeper.
+
+void Keeper::start(std::shared_ptr<SupervisorState> state) {
+  Nursery& nursery = state->nursery;
+  SpawnOptions how{.name = "supervisor"};
+  const Budget all = nursery.budget();
+  if (state->options.budget) {
+    how.budget = state->options.budget;
+  } else if (scope::core_in(nursery.state_).meters_all ||
+             !(all == Budget::unlimited())) {
+    // What has no limit stays so. One spawn is its own.
+    constexpr Budget kNone = Budget::unlimited();
+    Budget part = min(all - Budget{.spawn_count = 1}, Budget::cluster());
+    if (all.ops == kNone.ops) part.ops = kNone.ops;
+    if (all.memory == kNone.memory) part.memory = kNone.memory;
+    if (all.spawn_count == kNone.spawn_count) {
+      part.spawn_count = kNone.spawn_count;
+    }
+    if (all.channel_ops == kNone.channel_ops) {
+      part.channel_ops = kNone.channel_ops;
+    }
+    if (all.syscalls == kNone.syscalls) part.syscalls = kNone.syscalls;
+    how.budget = part;
+  }
+  nursery.spawn(how, Session(std::move(state)));
+}
+
+Result<Task<void>> Keeper::try_spawn(Nursery& actors, ActorSeat& seat) {
+  const SpawnOptions how{.name = seat.name,
+                         .stack_size = seat.options.stack_size,
+                         .budget = seat.options.budget,
+                         .on_failure = OnFailure::keep};
+  Permit permit{&seat};
+  const auto reserved = actors.reserve(&how, &permit);
+  if (reserved.frame == nullptr) return reserved.refused;
+  return actors.launch<Task<void>>(reserved, [&seat] {
+    // A hint for whoever asks.
+    seat.number->fiber.store(this_fiber::id().value, relaxed);
+    return seat.body->run(seat);
+  });
+}
+
+}  // namespace weft::detail
