@@ -111,6 +111,8 @@ constexpr std::array<Text, 4> kGuards{"automatic", "madvise", "mprotect",
                                       "canary"};
 constexpr std::array<Text, 3> kSpawns{"local", "round_robin", "global"};
 constexpr std::array<Text, 3> kVictims{"random", "round_robin", "least_loaded"};
+constexpr std::array<Text, 4> kProfiles{"core", "service", "cluster",
+                                        "sovereign"};
 
 // One row a field: whence it comes, how it is read, what is right.
 struct Field {
@@ -208,6 +210,25 @@ constexpr std::array kFields = {
                  (c.global_queue >= kMinQueue && c.global_queue <= kMaxQueue);
         },
         [](const Config& c) { return static_cast<long long>(c.global_queue); }},
+    Field{"profile",
+          {"WEFT_PROFILE"},
+          "service, cluster or sovereign (core has no scheduler)",
+          [](Text text, Config& c) {
+            return parse_name(text, kProfiles, c.profile);
+          },
+          [](const Config& c) {
+            return c.profile != Profile::core &&
+                   c.profile <= Profile::sovereign;
+          },
+          [](const Config& c) { return static_cast<long long>(c.profile); }},
+    Field{"yield_interval",
+          {"WEFT_YIELD_INTERVAL"},
+          "a number (0: the profile's)",
+          [](Text text, Config& c) {
+            return parse_number(text, c.yield_interval);
+          },
+          any,
+          none},
     Field{"steal_seed",
           {"WEFT_STEAL_SEED"},
           "a number",
@@ -311,6 +332,9 @@ Config runtime::resolve(Config config) noexcept {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   config.stack_size = StackSize((stack + page - 1) / page * page);
   if (config.global_queue == 0) config.global_queue = kBuiltQueue;
+  if (config.yield_interval == 0) {
+    config.yield_interval = config.profile == Profile::cluster ? 512 : 1024;
+  }
   config.global_queue = std::bit_ceil(config.global_queue);
   return config;
 }

@@ -11,6 +11,7 @@
 #include "runtime/config.hpp"
 #include "runtime/registry.hpp"
 #include "sched/scheduler.hpp"
+#include "scope/grant.hpp"
 #include "stack/overflow.hpp"
 #include "time/clock.hpp"
 #include <weft/runtime.hpp>
@@ -36,6 +37,7 @@ class detail::RuntimeState {
 
  public:
   Scheduler scheduler;
+  Atomic<bool> authority_given{false};
 };
 
 namespace {
@@ -110,6 +112,7 @@ Stats RuntimeRef::stats() const {
   stats.stacks_mapped = counts.mapped;
   stats.stacks_in_use = counts.in_use;
   stats.stack_bytes = counts.reserved_bytes;
+  stats.audit = scheduler.audit->read();
   return stats;
 }
 
@@ -155,6 +158,15 @@ Runtime& Runtime::operator=(Runtime&& other) noexcept {
 Runtime::~Runtime() {
   if (state_ == nullptr) return;
   (void)shutdown(Deadline::after(state_->scheduler.config().shutdown_timeout));
+}
+
+Result<Capabilities> Runtime::authority() noexcept {
+  const auto& trail = state_->scheduler.audit;
+  const bool first = !state_->authority_given.exchange(true, relaxed);  // once
+  if (!trail->count(sched::Right::authority, first)) return Errc::denied;
+  auto all = detail::make_authority(trail);
+  if (!all) state_->authority_given.store(false, relaxed);  // try again
+  return all;
 }
 
 Status Runtime::shutdown(Deadline graceful_until) {
