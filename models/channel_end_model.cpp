@@ -105,6 +105,35 @@ void waits_closed_hasty(Program& p) {
   p.finally([=] { s.expect_settled(kLeft<1>); });
 }
 
+// Who takes one out waits until it is there; the last of them frees the memory.
+void late_piece(Program& p) {
+  using sync::LatePiece;
+  const Scene s(p, 1);  // for the memory
+  auto& late = p.make<sync::LateValues>("late");
+  auto& place = p.make<Atomic<LatePiece*>>("place", nullptr);
+  p.thread("closer", [&late, &place] {
+    auto& piece = *LatePiece::make(weft::detail::kElementOps<Value>, 2);
+    late.append(piece, 2);
+    place.store(&piece, release);
+    for (const int i : {0, 1}) {
+      Value value(i);
+      piece.fill(static_cast<std::size_t>(i), &value);
+    }
+  });
+  for (const int i : {0, 1}) {
+    p.thread(i == 0 ? "receiver" : "another", [i, &place] {
+      while (place.load(acquire) == nullptr) pause();
+      auto& piece = *place.load(relaxed);
+      auto* const value =
+          static_cast<Value*>(piece.wait_for(static_cast<std::size_t>(i)));
+      expect(value->content() == i, "what the sender had");
+      std::destroy_at(value);
+      piece.let_go();
+    });
+  }
+  p.finally([=] { s.expect_gone(); });
+}
+
 // What is inside is destroyed, and nobody waits for room any more.
 template <std::size_t kCapacity>
 void receiver_closes(Program& p) {
@@ -229,6 +258,7 @@ void three_let_go(Program& p) {
 
 constexpr const char* kHead = "sync/channel_core.hpp";
 constexpr const char* kLife = "sync/channel_life.cpp";
+constexpr const char* kLate = "sync/channel_late.hpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
 constexpr const char* kLink = "fiber/wait_node.hpp";
 constexpr const char* kNode = "fiber/fiber.hpp";
@@ -242,7 +272,7 @@ Protocol channel_end() {
       .preemptions = 1, .spurious_failures = 0, .stale_reads = 1};
   Protocol all{
       .name = "channel end",
-      .files = {kHead, kLife},
+      .files = {kHead, kLife, kLate},
       .scenarios = {{"seen closed", seen_closed},
                     {"send, close", send_beside_close<1>},
                     {"sent and closed", sent_and_closed<1>, few},
@@ -259,6 +289,7 @@ Protocol channel_end() {
                     {"rendezvous, let go, waiter", let_go_beside_waiter<0>},
                     {"send, receive, close", all_beside_close<1>, fewer},
                     {"late values", late_values, fewer},
+                    {"late piece", late_piece},
                     {"rendezvous, send, receive, close", all_beside_close<0>,
                      fewer}},
       .mutations = {
@@ -281,6 +312,14 @@ Protocol channel_end() {
            release},
           {"let_go: side not counted", kLife, "::let_go(", "sides_.fetch_sub",
            relaxed, kSkip},
+          {"late: filled relaxed", kLate, "::fill(", "filled_.store"},
+          {"late: looked at relaxed", kLate, "::wait_for(", "filled_.load"},
+          {"late: left acquire", kLate, "::let_go(", "left_.fetch_sub",
+           acquire},
+          {"late: left release", kLate, "::let_go(", "left_.fetch_sub",
+           release},
+          {"late: not counted", kLate, "::let_go(", "left_.fetch_sub", relaxed,
+           kSkip},
           {"lock relaxed", kLock, "::try_lock(", "held_.exchange"},
           {"unlock relaxed", kLock, "::unlock(", "held_.store"},
           {"conclude: gone not written", kNode, "::conclude(", "gone_.store",

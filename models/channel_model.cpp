@@ -4,6 +4,7 @@
 // What was sent comes once, in the order sent; nobody waits for ever; and when
 // all are gone the words of the buffer say that nobody waits.
 #include "channel_scene.hpp"
+#include <weft/channel.hpp>
 
 namespace weft::model {
 
@@ -284,11 +285,11 @@ Protocol channel() {
       .files = {kRing, kCore, kHead},
       .scenarios = channel_tries(),
       .mutations = {
-          {"fill relaxed", kRing, "fill(", "stamp.store(at + 1"},
-          {"fill skipped", kRing, "fill(", "stamp.store(at + 1", relaxed,
+          {"fill relaxed", kRing, "mark_filled(", "stamp.store(at + 1"},
+          {"fill skipped", kRing, "mark_filled(", "stamp.store(at + 1", relaxed,
            kSkip},
-          {"free relaxed", kRing, "free(", "stamp.store(at + lap"},
-          {"free skipped", kRing, "free(", "stamp.store(at + lap", relaxed,
+          {"free relaxed", kRing, "mark_free(", "stamp.store(at + lap"},
+          {"free skipped", kRing, "mark_free(", "stamp.store(at + lap", relaxed,
            kSkip},
           {"advance: stamp relaxed", kRing, "::advance(", "const auto turn"},
           {"advance: end not moved", kRing, "::advance(", "after(w)", relaxed,

@@ -113,8 +113,8 @@ struct ChannelScene {
     return receiving(i, [&](void* to) { return core.try_receive(to); });
   }
   // The core begins so. As the header sees it: not the checker's.
-  weft::detail::Channel& ends() const {
-    return reinterpret_cast<weft::detail::Channel&>(core);
+  weft::detail::ChannelEnds& ends() const {
+    return reinterpret_cast<weft::detail::ChannelEnds&>(core);
   }
 
   // The same, with the checker's atomics.
@@ -135,17 +135,20 @@ struct ChannelScene {
     };
   }
 
+  static std::uintptr_t me() {
+    return reinterpret_cast<std::uintptr_t>(weft_tls_carrier);
+  }
   // Several by one exchange, as the header does it. Answer how many.
   std::size_t send_many(std::size_t i, std::size_t count) const {
     progress();
     auto& tail = end_of(kSends);
     std::uint64_t at = 0;
-    const auto done = tail.advance_many<0>(at, count, stamps());
+    const auto done = tail.advance_many<0>(at, count, me(), stamps());
     for (std::size_t k = 0; k < done; ++k, at = tail.after(at)) {
       const auto content = static_cast<int>(10 * i + sent[i].size());
       Value value(content);
       ::new (value_at(tail.index(at))) Value(std::move(value));
-      weft::detail::fill(stamps()(tail.index(at)), at);
+      weft::detail::mark_filled(stamps()(tail.index(at)), at);
       sent[i].push_back(content);
     }
     return done;
@@ -154,12 +157,12 @@ struct ChannelScene {
     progress();
     auto& head = end_of(kReceives);
     std::uint64_t at = 0;
-    const auto done = head.advance_many<1>(at, most, stamps());
+    const auto done = head.advance_many<1>(at, most, me(), stamps());
     for (std::size_t k = 0; k < done; ++k, at = head.after(at)) {
       auto* const value = static_cast<Value*>(value_at(head.index(at)));
       got[i].push_back(value->content());
       std::destroy_at(value);
-      weft::detail::free(stamps()(head.index(at)), at, head.lap);
+      weft::detail::mark_free(stamps()(head.index(at)), at, head.lap);
     }
     return done;
   }

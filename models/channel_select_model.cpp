@@ -21,8 +21,8 @@ template <typename Handle>
 struct Borrowed {
   explicit Borrowed(ChannelCore& core) noexcept
       : handle(weft::detail::ChannelAccess::handle<Handle>(
-            reinterpret_cast<weft::detail::Channel*>(&core), core.capacity())) {
-  }
+            reinterpret_cast<weft::detail::ChannelEnds*>(&core),
+            core.capacity())) {}
   ~Borrowed() {}  // NOLINT: the handle stays
   union {
     Handle handle;

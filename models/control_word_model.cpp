@@ -1,4 +1,4 @@
-// control_word_model.cpp: a fiber parks while others wake, cancel and time out.
+// control_word_model.cpp: a fiber parks while others wake, tell and time out.
 //
 // The fiber waits with ticket 1 on worker 1. Who owns it after a claim puts it
 // into a queue of one word, from which worker 2 takes it. Whatever happens, the
@@ -38,7 +38,8 @@ class Scene {
     frame.word.publish();
     (void)frame.word.start(1);
   }
-  const Scene& waits(bool shield = false) const {
+  const Scene& waits(bool shield = false) {
+    shielded = shield;
     (void)frame.word.begin_wait(1, shield);
     return *this;
   }
@@ -56,6 +57,10 @@ class Scene {
     frame.said[kCancel] = 7;
     if (frame.word.cancel() == Unparked::owns) enqueue();
   }
+  // Somebody whose scope the fiber is not in.
+  void nudge() const {
+    if (frame.word.nudge() == Unparked::owns) enqueue();
+  }
   void unpark(std::size_t i) const {
     frame.said[i] = 7;
     if (frame.word.unpark() == Unparked::owns) enqueue();
@@ -69,10 +74,21 @@ class Scene {
   // The fiber, after its wait was interrupted.
   void go_on() const {
     expect(frame.registers == 1, "the registers came");
-    const auto who = frame.word.rewait();
+    auto who = frame.word.rewait();
+    if (who == Who::open && frame.word.must_look() && !shielded)
+      who = look_up();
     if (who == Who::open) return park();  // woken for nothing
     end(who);
     frame.word.end_wait();
+  }
+  // As Wait::again(); only the fiber itself can be cancelled here.
+  Who look_up() const {
+    if (!frame.word.cancelled()) {
+      frame.word.begin_look();
+      if (!frame.word.cancelled()) return Who::open;
+      frame.word.look_again();
+    }
+    return frame.word.withdraw(Who::cancelled);
   }
   void end(Who who) const {
     frame.ended = frame.ended + 1;
@@ -113,6 +129,7 @@ class Scene {
   }
 
   Frame& frame;
+  bool shielded = false;
 };
 
 // Worker 1 parks the fiber, worker 2 may resume it, and at the end all is told.
@@ -148,6 +165,27 @@ void cancel_alone(Program& p) {
   p.thread("canceller", [=] { s.cancel(); });
 }
 
+// Told for nothing: it looks, and parks again.
+void told_for_nothing(Program& p) {
+  const auto s = Scene(p).waits();
+  workers(p, s);
+  p.thread("teller", [=] { s.nudge(); });
+  p.thread("waker", [=] { s.wake(0); });
+}
+
+// Told for nothing, and cancelled: what came second is not lost by the look.
+void told_and_cancelled(Program& p) {
+  const auto s = Scene(p).waits();
+  auto& taken = p.make<int>("taken", 0);
+  p.thread("worker1", [=] { s.park(); });
+  p.thread("teller", [=] { s.nudge(); });
+  p.thread("canceller", [=] { s.cancel(); });
+  p.finally([=, &taken] {
+    s.expect_one_winner(taken);
+    expect(s.frame.word.must_look(), "who must stop still says so");
+  });
+}
+
 // A shield: the cancellation stays for later, the waker ends the wait.
 void shielded(Program& p) {
   const auto s = Scene(p).waits(true);
@@ -156,6 +194,7 @@ void shielded(Program& p) {
   p.thread("canceller", [=] {
     s.cancel();
     expect(s.frame.word.cancelled(), "C6: cancel stays");
+    expect(s.frame.word.must_look(), "C6: and is looked at later");
   });
 }
 
@@ -199,7 +238,7 @@ void raw_park(Program& p) {
   auto& woken = p.make<Plain<int>>("woken", 0);
   const auto go_on = [=, &woken] {
     expect(s.frame.registers == 1, "the registers came");
-    expect(s.frame.word.end_park() == Who::withdrawn, "it was unparked");
+    s.frame.word.end_park();
     expect(s.frame.said[0] == 7, "what the waker wrote came");
     woken = woken + 1;
   };
@@ -260,7 +299,8 @@ void changing_hands(Program& p) {
   p.thread("canceller", [=] { s.cancel(); });
   p.thread("waker", [=] { s.unpark(0); });
   p.finally([=] {
-    expect(s.frame.word.cancelled(), "C6: cancel stays");
+    expect(s.frame.word.cancelled() && s.frame.word.must_look(),
+           "C6: cancel stays");
     expect(s.frame.word.begin_park(1) == Begun::had_token, "C6: token stays");
   });
 }
@@ -297,10 +337,9 @@ std::vector<Mutation> mutations() {
       {"claim relaxed", kFile, "::claim(", kExchange},
       {"claim not written", kFile, "::claim(", kExchange, relaxed,
        Effect::skip},
-      {"cancel acquire", kFile, "::cancel(", kExchange, acquire},
-      {"cancel relaxed", kFile, "::cancel(", kExchange},
-      {"unpark acquire", kFile, "::unpark(", kExchange, acquire},
-      {"unpark not written", kFile, "::unpark(", kExchange, relaxed,
+      {"interrupt acquire", kFile, "::interrupt(", kExchange, acquire},
+      {"interrupt relaxed", kFile, "::interrupt(", kExchange},
+      {"interrupt not written", kFile, "::interrupt(", kExchange, relaxed,
        Effect::skip},
       {"rewait: load relaxed", kFile, "::rewait(", "word_.load(acquire)"},
       {"withdraw: load relaxed", kFile, "::withdraw(", "word_.load(acquire)"},
@@ -310,6 +349,8 @@ std::vector<Mutation> mutations() {
        Effect::skip},
       {"begin not written", kFile, "::begin(", kExchange, relaxed,
        Effect::skip},
+      {"look_again not written", kFile, "::look_again(", "word_.fetch_or",
+       relaxed, Effect::skip},
       {"yielded not written", kFile, "::yielded(", kExchange, relaxed,
        Effect::skip},
       {"done relaxed", kFile, "::done(", "word_.store"},
@@ -325,6 +366,7 @@ Protocol control_word() {
           .files = {kFile},
           .scenarios = {{"one waker", one_waker, weak},
                         {"cancel alone", cancel_alone, weak},
+                        {"told and cancelled", told_and_cancelled, weak},
                         {"withdraw", withdraw, weak},
                         {"old ticket", old_ticket, weak},
                         {"raw park", raw_park, weak},
@@ -332,6 +374,7 @@ Protocol control_word() {
                         {"end of a fiber", end_of_a_fiber, weak},
                         {"shielded", shielded},
                         {"stray unpark", stray_unpark},
+                        {"told for nothing", told_for_nothing},
                         {"changing hands", changing_hands},
                         {"waker, deadline, cancel", waker_deadline_cancel}},
           .mutations = mutations()};

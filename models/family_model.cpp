@@ -1,5 +1,6 @@
 // family_model.cpp: the end of the children against the join of their nursery.
 #include "fiber/family.hpp"
+#include "fiber/fiber.hpp"
 #include "protocol.hpp"
 
 namespace weft::model {
@@ -11,8 +12,8 @@ using fiber::WaitNode;
 
 // A family whose owner is a fiber of which only the address matters.
 struct House {
-  int owner = 0;
-  Family family{reinterpret_cast<fiber::Fiber*>(&owner)};
+  fiber::Fiber owner;
+  Family family{&owner};
   Plain<int> touched = 0;  // read by who may touch the family, written by who
                            // may destroy it
   std::array<Plain<int>, 2> results{};

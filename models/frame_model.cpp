@@ -155,7 +155,9 @@ void next_life(Program& p, const std::function<bool(Fiber&)>& stale) {
     s.join();
     Fiber& next = s.next_life();
     expect(&next == &s.frame, "the frame is used again");
-    (void)next.word.begin_wait(kSecond, false);
+    while (next.word.begin_wait(kSecond, false) == fiber::Begun::cancelled) {
+      next.word.begin_look();  // told for nothing: its scopes are not stopped
+    }
     while (next.word.commit() == Committed::resume_now) {
       expect(next.word.rewait() == Who::open, "woken for nothing at most");
     }
@@ -187,6 +189,13 @@ void stale_unpark(Program& p) {
   next_life(p, [](Fiber& frame) {
     if (frame.id.load(relaxed) != kFirst) return false;
     return frame.word.unpark() == fiber::Unparked::owns;
+  });
+}
+
+// Scope::stop(), of a guest that has ended: P3.
+void stale_tell(Program& p) {
+  next_life(p, [](Fiber& frame) {
+    return frame.word.nudge() == fiber::Unparked::owns;
   });
 }
 
@@ -308,6 +317,7 @@ Protocol frames() {
                     {"pinned list", pinned},
                     {"stale claim", stale_claim},
                     {"stale unpark", stale_unpark},
+                    {"stale tell", stale_tell},
                     {"dropped", dropped},
                     {"sweep", sweep},
                     {"stack in use (B-03)", stack_in_use, {}, Verdict::race},

@@ -98,7 +98,7 @@ struct Child {
     if (reclaim) reclaimed = reclaimed + 1;
   }
   Status join(Deadline deadline) {
-    const auto got = waiting::for_end(fiber, deadline);
+    const auto got = waiting::for_end(fiber, nullptr, deadline);
     if (got) {
       expect(result == 7, "the result came");
       reclaimed = reclaimed + 1;

@@ -251,7 +251,12 @@ struct Frame {
       fiber.word.resume(1);
       expect(registers == 1, "the registers came");
     }
-    return end(fiber.word.rewait());
+    auto who = fiber.word.rewait();
+    if (who == fiber::Who::open) {
+      expect(fiber.word.cancelled(), "nobody else wakes for nothing");
+      who = fiber.word.withdraw(fiber::Who::cancelled);
+    }
+    return end(who);
   }
   fiber::Who end(fiber::Who who) {
     (void)fiber.timer.heap->disarm(fiber.timer);
