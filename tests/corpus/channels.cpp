@@ -42,6 +42,7 @@ void abandoned_reply(Simulation&) {
   });
   (void)select(on_receive(reply.receiver, [](Result<int>) {}),
                on_deadline(Deadline::after(1ms), [] {}));
+  (void)nursery.join();
 }
 
 // The first answer is enough, but all want to give theirs.
@@ -54,6 +55,7 @@ void first_answer_wins(Simulation&) {
     nursery.spawn([&] { (void)answers.sender.send(1); });
   }
   (void)answers.receiver.receive();
+  (void)nursery.join();
 }
 
 // All requests first, then all replies: there is room for fewer.
@@ -76,6 +78,7 @@ void sends_before_it_receives(Simulation&) {
     (void)replies.receiver.receive();
   }
   requests.sender.close();
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -88,6 +91,7 @@ void looks_before_it_sends(Simulation& sim) {
   } else if (!channel.sender.closed()) {
     sim.check(bool(channel.sender.send(1)), "it is open, so it is sent");
   }
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -104,6 +108,7 @@ void looks_before_it_receives(Simulation&) {
   Nursery nursery;
   nursery.spawn(take_what_is_there);
   nursery.spawn(take_what_is_there);
+  (void)nursery.join();
 }
 
 // A value that was not sent in time is forgotten.

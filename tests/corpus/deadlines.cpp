@@ -57,6 +57,7 @@ void cancel_keeps_permit(Simulation&) {
   Nursery nursery;
   nursery.spawn(work);
   nursery.spawn(work);
+  (void)nursery.join();
 }
 
 // A lock that a cancelled fiber asks for is not taken.
@@ -102,6 +103,7 @@ void late_reply(Simulation& sim) {
     }
     requests.close();
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -151,6 +153,7 @@ void lease_runs_out(Simulation& sim) {
     (void)this_fiber::sleep_until(end_of_first);
     write(2);
   });
+  (void)nursery.join();
 }
 
 }  // namespace

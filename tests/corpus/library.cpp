@@ -40,6 +40,7 @@ void reader_reads_again(Simulation&) {
     const std::shared_lock again(mutex);
   });
   nursery.spawn([&] { const std::unique_lock writes(mutex); });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -58,6 +59,7 @@ void notify_beside_the_mutex(Simulation&) {
     ready = true;
     changed.notify_one();
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -76,6 +78,7 @@ void permit_lost_by_an_error(Simulation&) {
   Nursery nursery;
   nursery.spawn(use, true);
   nursery.spawn(use, false);
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -94,6 +97,7 @@ void token_taken_too_late(Simulation&) {
     ready = true;
     changed.post();
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -105,6 +109,7 @@ void event_used_as_a_pulse(Simulation&) {
     started.set();
     if (!Fixed) started.reset();
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -115,6 +120,7 @@ void party_that_never_comes(Simulation&) {
   nursery.spawn([&] {
     if (Fixed) barrier.arrive_and_drop();  // it has failed before it came
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -132,6 +138,7 @@ void added_by_the_child(Simulation& sim) {
   }
   (void)group.wait();
   sim.check(done.load() == 2, "all is done after the wait");
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -145,6 +152,7 @@ void keys_in_two_orders(Simulation&) {
   Nursery nursery;
   nursery.spawn(move, 1, 2);
   nursery.spawn(move, 2, 1);
+  (void)nursery.join();
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ void use_before_init(Simulation& sim) {
   if (Fixed) configure();
   nursery.spawn([&] { sim.check(port == 80, "it is configured"); });
   if (!Fixed) configure();
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -44,6 +45,7 @@ void publish_before_construct(Simulation& sim) {
     const auto* found = shared.load();
     sim.check(found == nullptr || found->port.load() == 80, "it is complete");
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -80,6 +82,7 @@ void sleep_as_signal(Simulation& sim) {
     (void)(Fixed ? ready.wait() : this_fiber::sleep_for(2ms));
     sim.check(is_ready, "it is ready by now");
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -100,6 +103,7 @@ void double_join(Simulation& sim) {
   };
   nursery.spawn(use);
   nursery.spawn(use);
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -157,6 +161,7 @@ void resurrection(Simulation& sim) {
     sim.check(!destroyed.load(), "an owner's object is there");
     release();
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -168,6 +173,7 @@ void refused_spawn_keeps_permit(Simulation&) {
     const auto job = jobs.try_spawn([&] { permits.release(); });
     if (Fixed && !job) permits.release();
   }
+  (void)jobs.join();
 }
 
 // What a fiber was to announce, somebody else must if it never runs.

@@ -42,6 +42,7 @@ void over_admission(Simulation& sim) {
   Nursery nursery;
   nursery.spawn(enter);
   nursery.spawn(enter);
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -58,6 +59,7 @@ void test_then_set(Simulation& sim) {
   Nursery nursery;
   nursery.spawn(work);
   nursery.spawn(work);
+  (void)nursery.join();
 }
 
 // Nodes by number, 0 is none. A word is a version and the node on top.
@@ -139,6 +141,7 @@ void torn_read(Simulation& sim) {
       return;
     }
   });
+  (void)nursery.join();
 }
 
 // A worker says that it sleeps and sleeps; who brings work wakes it if so.
@@ -158,6 +161,7 @@ void sleeper_handshake(Simulation&) {
     work.store(1);
     if (sleeps.load()) wake.set();
   });
+  (void)nursery.join();
 }
 
 // Work is handed to one fiber that is started when there is none.
@@ -200,6 +204,7 @@ void after_you(Simulation&) {
   Nursery nursery;
   nursery.spawn([&] { pass(0); });
   nursery.spawn([&] { pass(1); });
+  (void)nursery.join();
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ void abba_deadlock(Simulation&) {
     Hold first(Fixed ? a : b);
     Hold second(Fixed ? b : a);
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -44,6 +45,7 @@ void dining_philosophers(Simulation&) {
       Hold second(forks[right]);
     });
   }
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -72,6 +74,7 @@ void self_deadlock(Simulation&) {
   Nursery nursery;
   nursery.spawn([&] { cache.put(1); });
   nursery.spawn([&] { cache.get_or_put(2); });
+  (void)nursery.join();
 }
 
 class SharedMutex {
@@ -146,6 +149,7 @@ void torn_invariant(Simulation& sim) {
     Hold second(to.mutex);
     sim.check(from.balance + to.balance == 100, "no money is under way");
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -213,6 +217,7 @@ void exception_keeps_lock(Simulation&) {
     } catch (const std::out_of_range&) {  // none yet: goes on without
     }
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -230,6 +235,7 @@ void nested_monitor(Simulation&) {
     Hold hold(service);
     queue.push(1);
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -254,6 +260,7 @@ void semaphore_order(Simulation&) {
       space.release();
     }
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>

@@ -57,6 +57,7 @@ void lost_wake(Simulation&) {
   Nursery nursery;
   nursery.spawn([&] { (void)gate.pass(); });
   nursery.spawn([&] { gate.open(); });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -65,6 +66,7 @@ void wake_before_change(Simulation&) {
   Nursery nursery;
   nursery.spawn([&] { (void)gate.pass(); });
   nursery.spawn([&] { gate.open(); });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -76,6 +78,7 @@ void missed_signal(Simulation&) {
   Nursery nursery;
   nursery.spawn([&] { (void)started.wait(); });
   nursery.spawn([&] { started.set(); });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -95,6 +98,7 @@ void wake_one_of_two(Simulation&) {
     ready = true;
     Fixed ? changed.wake_all() : changed.wake_one();
   });
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -119,6 +123,7 @@ void if_not_while(Simulation& sim) {
       changed.wake_one();
     }
   });
+  (void)nursery.join();
 }
 
 // Two producers and two consumers of one place share one condition.
@@ -138,6 +143,7 @@ void wrong_one_woken(Simulation&) {
     nursery.spawn([&] { turn(false); });
     nursery.spawn([&] { turn(true); });
   }
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -175,6 +181,7 @@ void barrier_reuse(Simulation&) {
   Nursery nursery;
   nursery.spawn(work);
   nursery.spawn(work);
+  (void)nursery.join();
 }
 
 template <bool Fixed>
@@ -200,6 +207,7 @@ void forgotten_close(Simulation&) {
     while (queue.pop(item)) {
     }
   });
+  (void)nursery.join();
 }
 
 // The last of two producers closes the queue: if it knows that it is the last.
@@ -224,6 +232,7 @@ void nobody_is_last(Simulation&) {
     while (queue.pop(item)) {
     }
   });
+  (void)nursery.join();
 }
 
 }  // namespace

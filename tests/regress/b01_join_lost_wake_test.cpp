@@ -57,6 +57,7 @@ TEST_P(JoinLostWakeTest, EveryJoinReturnsHoweverFarItsChildIs) {
             k);
       }
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -73,6 +73,7 @@ TEST_P(TimedReceiveTest, PingPongByEveryCallNeverStops) {
         }
       });
     }
+    EXPECT_TRUE(nursery.join());
   });
   EXPECT_EQ(there.sender.size() + back.sender.size(), 0u);
 }

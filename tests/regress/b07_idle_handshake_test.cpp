@@ -51,6 +51,7 @@ TEST_P(IdleHandshakeTest, ATrickleFromABusyWorkerWakesTheSleepers) {
       test::hold_worker_until([&] { return ran > i; });
       linger(rng);
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 

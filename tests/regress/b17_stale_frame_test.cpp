@@ -18,11 +18,11 @@ namespace {
 
 class StaleFrameTest : public test::RuntimeTest {};
 
-inline FiberLocal<int> local{1};
+inline FiberLocal<int> mark{1};
 
 void expect_newborn() {
-  EXPECT_EQ(*local, 1);
-  *local = 2;
+  EXPECT_EQ(*mark, 1);
+  *mark = 2;
   EXPECT_EQ(this_fiber::name(), "");
   EXPECT_FALSE(this_fiber::cancelled());
   EXPECT_EQ(std::uncaught_exceptions(), 0);
@@ -84,7 +84,7 @@ TEST_F(StaleFrameTest, AReusedFrameStartsAnew) {
     const int rounds = test::scaled(3'000);
     const auto end = runtime.run([rounds] {
       for (int i = 0; i < rounds; ++i) {
-        Nursery nursery;
+        Nursery nursery({.on_failure = OnFailure::wait_for_all});
         one_of_each(nursery, static_cast<std::uint64_t>(i),
                     i % 2 == 0 ? Deadline::never()
                                : Deadline::after(std::chrono::hours(1)));

@@ -37,6 +37,7 @@ TEST_F(LeakTest, TasksLeaveNoStackNoMappingNoMemoryBehind) {
       for (int i = 0; i < 10; ++i) {
         Nursery nursery;
         end_some(nursery, 10);
+        EXPECT_TRUE(nursery.join());
       }
     };
     batch();

@@ -57,6 +57,7 @@ TEST_P(LockedWakeTest, DestroysValuesWhereTheyMayWait) {
       EXPECT_EQ(back.receiver.receive().value(), 1);
       EXPECT_FALSE(back.receiver.receive());
       EXPECT_TRUE(drops.join());
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -79,6 +80,7 @@ TEST_P(LockedWakeTest, GivesASlotBackBeforeADestructorWaits) {
     EXPECT_EQ(back.receiver.receive().value(), 1);
     EXPECT_FALSE(back.receiver.receive());
     EXPECT_TRUE(drops.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -101,6 +103,7 @@ TEST_P(LockedWakeTest, LeavesNoLockBehind) {
       lock.lock();  // counted, and reported if it was not the only one
       lock.unlock();
       EXPECT_TRUE(this_fiber::checkpoint());
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

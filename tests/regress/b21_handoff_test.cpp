@@ -65,6 +65,7 @@ TEST_P(HandoffTest, KeepsWhatWasGivenWhileMoreComesIn) {
                 10 + static_cast<int>(i));
     }
     EXPECT_EQ(waits.join().value(), 1);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -42,6 +42,7 @@ TEST_P(LinkedNodeTest, SwallowsNoWakeOfTheNext) {
       EXPECT_TRUE(channel.sender.send(round));
       EXPECT_EQ(stays.join().value(), round);
       EXPECT_EQ(channel.sender.size(), 0u);
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

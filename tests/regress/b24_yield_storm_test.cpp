@@ -43,6 +43,7 @@ int most_steps_past_a_deadline(int fibers, Step step) {
           if (now() >= due) ++late;
           step(own);
         }
+        EXPECT_TRUE(own.join());
       });
     }
     for (int i = 0; i < 10; ++i) {

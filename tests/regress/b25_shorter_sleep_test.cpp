@@ -38,6 +38,7 @@ TEST_P(ShorterSleepTest, SleepersWakeInTheOrderOfTheirDeadlines) {
       while (!asleep) this_fiber::yield();
       EXPECT_TRUE(this_fiber::sleep_for(5ms));
     }
+    EXPECT_TRUE(nursery.join());
   });
   EXPECT_EQ(order, (std::vector<int>{40, 160, 400}));
 }

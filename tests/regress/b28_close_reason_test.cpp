@@ -89,6 +89,7 @@ void expect_told(const std::vector<Ask>& asks, std::size_t capacity,
       }
       ASSERT_TRUE(asked.join());
       EXPECT_EQ(told, expected);
+      EXPECT_TRUE(nursery.join());
     }
   }
 }

@@ -22,8 +22,8 @@ TEST_F(LeftFailureTest, OfACancelledFiberReachesItsNursery) {
   EXPECT_TRUE(runtime.run([] {
     Nursery nursery;
     auto child = nursery.spawn([]() -> Status {
-      Nursery inner;  // not joined
-      inner.spawn(fail);
+      Nursery inner({.on_failure = OnFailure::wait_for_all});  // not joined
+      (void)inner.spawn(fail).wait();
       return this_fiber::sleep_for(1h);
     });
     this_fiber::yield();
@@ -55,7 +55,7 @@ struct FailsAtTheEnd {
   ~FailsAtTheEnd() {
     if (!armed) return;
     Nursery nursery;  // not joined
-    nursery.spawn(fail);
+    (void)nursery.spawn(fail).wait();
   }
 };
 

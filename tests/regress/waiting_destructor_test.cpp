@@ -34,6 +34,7 @@ class WaitsAtTheEnd {
     }
     EXPECT_EQ(this_fiber::id(), self);
     EXPECT_EQ(*visits % 3, 0);
+    const Shield shield;  // its fiber may be cancelled
     Nursery nursery;
     nursery.spawn([] { this_fiber::yield(); });
     EXPECT_TRUE(nursery.join());
@@ -142,7 +143,7 @@ TEST_P(WaitingDestructorTest, TellsTheNurseryWhatFailsInIt) {
     ~Fails() {
       if (!armed) return;
       Nursery inner;
-      inner.spawn([]() -> Status { return Error::user(9); });
+      (void)inner.spawn([]() -> Status { return Error::user(9); }).wait();
     }
   };
   static const FiberLocal<Fails> local;

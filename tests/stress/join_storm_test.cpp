@@ -121,7 +121,7 @@ void expect_end(Child& child, Rng& rng, int depth) {
 
 void spawn_and_end(std::uint64_t seed, int depth, std::uint64_t& value) {
   Plan plan(seed);
-  Nursery nursery;
+  Nursery nursery({.on_failure = OnFailure::wait_for_all});
   std::vector<Child> children;
   bool error = false;
   bool exception = false;

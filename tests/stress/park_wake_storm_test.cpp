@@ -47,6 +47,7 @@ TEST_P(ParkWakeStormTest, PairsOfFibersWakeEachOther) {
       nursery.spawn([&] { play(pair.left, pair.right, rounds, true); });
       nursery.spawn([&] { play(pair.right, pair.left, rounds, false); });
     }
+    EXPECT_TRUE(nursery.join());
   });
   for (auto& pair : pairs) {
     EXPECT_EQ(pair.left.count() + pair.right.count(), 0);
@@ -101,6 +102,7 @@ TEST_P(ParkWakeStormTest, RawParksSeeEveryTurn) {
       nursery.spawn([&] { play_raw(court, 0); });
       nursery.spawn([&] { play_raw(court, 1); });
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 

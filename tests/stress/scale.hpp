@@ -29,6 +29,14 @@ inline constexpr bool kSanitized = false;
 inline constexpr int kShrink = 1;
 #endif
 
+// As users run it: optimized, without checks of weft's own. Here numbers of the
+// order that rows of the specification name are cheap.
+#if defined(__OPTIMIZE__) && !defined(WEFT_DEBUG_CHECKS)
+inline constexpr bool kForSpeed = true;
+#else
+inline constexpr bool kForSpeed = false;
+#endif
+
 // So many rounds in a plain build, fewer under a sanitizer or an emulator, at
 // least one.
 inline int scaled(int plain) {

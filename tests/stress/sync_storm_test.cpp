@@ -209,6 +209,7 @@ TEST_P(SyncStormTest, CountersGoAsSoonAsAWaitHasReturned) {
       group.reset();
       ASSERT_TRUE(barrier->arrive_and_wait());
       barrier.reset();
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

@@ -16,6 +16,10 @@ namespace weft::test {
 
 inline constexpr std::size_t kNone = 0;  // a rendezvous
 
+// What a case does with its value, or without.
+inline constexpr auto kIgnore = [](auto&&) {};
+inline constexpr auto kNothing = [] {};
+
 // Over numbers of workers, with and without the exchange that needs no lock.
 class ChannelsTest
     : public OneRuntimeTest,

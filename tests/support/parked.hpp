@@ -32,6 +32,7 @@ void as_cancelled(F body) {
   while (!began) this_fiber::yield();
   task.cancel();
   (void)task.join();
+  (void)nursery.join();
 }
 
 }  // namespace weft::test

@@ -74,7 +74,7 @@ TEST_F(MutexWatchDeathTest, NamesAMutexThatIsHeldOverASleep) {
         (void)run([] {
           std::mutex mutex;
           std::lock_guard hold(mutex);
-          (void)this_fiber::sleep_for(1ms);
+          (void)this_fiber::sleep_for(1h);
         });
       },
       "STD-MUTEX-HELD: a fiber waits or yields while its thread holds");
@@ -99,7 +99,7 @@ TEST_F(MutexWatchDeathTest, NamesAMutexThatWasLockedInTime) {
         (void)run([] {
           std::timed_mutex mutex;
           std::unique_lock hold(mutex, 1h);
-          (void)this_fiber::sleep_for(1ms);
+          (void)this_fiber::sleep_for(1h);
         });
       },
       "STD-MUTEX-HELD");
@@ -119,7 +119,7 @@ TEST_F(MutexWatchDeathTest, NamesAMutexThatASimulatedFiberHolds) {
         (void)weft::run(Config{.workers = 2, .deterministic_seed = 1}, [] {
           std::mutex mutex;
           std::lock_guard hold(mutex);
-          (void)this_fiber::sleep_for(1ms);
+          (void)this_fiber::sleep_for(1h);
         });
       },
       "STD-MUTEX-HELD");

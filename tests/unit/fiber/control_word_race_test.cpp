@@ -37,6 +37,7 @@ TEST(ControlWordRace, IsOwnedByOneOfManyWakers) {
         owners += claimed == Claimed::won_and_owns;
         owners += word.unpark() == Unparked::owns;
         owners += word.cancel() == Unparked::owns;
+        owners += word.nudge() == Unparked::owns;
       });
     }
     for (auto& waker : wakers) waker.join();
@@ -44,6 +45,7 @@ TEST(ControlWordRace, IsOwnedByOneOfManyWakers) {
     ASSERT_LE(winners, 1);
     ASSERT_EQ(word.state_now(), State::queued);
     ASSERT_TRUE(word.cancelled());
+    ASSERT_TRUE(word.must_look());
   }
 }
 

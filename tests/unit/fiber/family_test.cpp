@@ -99,17 +99,18 @@ TEST(Family, GrowsWhileItsJoinWaits) {
 
 TEST(Family, KeepsTheFirstFailure) {
   Family family(nullptr);
-  family.fail(Error::user(1), nullptr);
-  family.fail(Errc::timed_out, nullptr);
+  family.fail({Error::user(1)}, nullptr);
+  family.fail({Errc::timed_out}, nullptr);
   EXPECT_TRUE(family.failure());
   EXPECT_EQ(family.failure().error, Error::user(1));
 }
 
 TEST(Family, KeepsTheExceptionOfTheFirstFailure) {
   Family family(nullptr);
-  family.fail(Errc::panicked,
-              std::make_exception_ptr(std::runtime_error("first")));
-  family.fail(Errc::panicked, std::make_exception_ptr(7));
+  family.fail(
+      {Errc::panicked, std::make_exception_ptr(std::runtime_error("first"))},
+      nullptr);
+  family.fail({Errc::panicked, std::make_exception_ptr(7)}, nullptr);
   EXPECT_THROW(std::rethrow_exception(family.failure().exception),
                std::runtime_error);
 }

@@ -24,6 +24,10 @@ inline constexpr std::array kStates = {
 inline constexpr unsigned kOwner = 3;
 inline constexpr std::uint64_t kTicket = 7;  // of the wait in parking, parked
 
+inline bool is_live(State state) {
+  return state >= State::fresh && state <= State::hosting;
+}
+
 // From free. The wait, if there is one, is `ticket` and no shield unless told.
 inline void bring(ControlWord& word, State state,
                   std::uint64_t ticket = kTicket, bool shield = false) {

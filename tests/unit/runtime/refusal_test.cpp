@@ -90,7 +90,8 @@ TEST_F(RefusalTest, OfAnotherStackFailsOneChildAndDestroysItsClosure) {
   Runtime runtime = start(1);
   const auto alive = std::make_shared<int>(1);
   const auto stacks = Error::out_of(Resource::stacks);
-  const Status end = runtime.run([&](Nursery& nursery) {
+  const Status end = runtime.run([&]() -> Status {
+    Nursery nursery({.on_failure = OnFailure::wait_for_all});
     {
       const Refusal refusal(FaultPoint::stack_map);
       auto child = nursery.spawn({.stack_size = StackSize::large},
@@ -102,6 +103,7 @@ TEST_F(RefusalTest, OfAnotherStackFailsOneChildAndDestroysItsClosure) {
     auto child =
         nursery.spawn({.stack_size = StackSize::large}, [] { return 8; });
     EXPECT_EQ(child.join().value(), 8);
+    return nursery.join();
   });
   ASSERT_FALSE(end);  // the nursery tells of it, too
   EXPECT_EQ(end.error(), stacks);

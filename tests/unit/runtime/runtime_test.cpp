@@ -222,6 +222,7 @@ TEST_F(RuntimeLifeTest, EndsAllThatItAdmittedAndRefusesTheRest) {
         const Status end = task->join();
         ended += end.has_value();
         cancelled += !end && end.error() == Errc::cancelled;
+        EXPECT_TRUE(nursery.join());
       }
     };
     std::thread first(spawn_until_refused);

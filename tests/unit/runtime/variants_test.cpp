@@ -39,7 +39,6 @@ std::string client(Nursery& nursery) {
     this_fiber::yield();
     return this_fiber::sleep_for(100us).has_value();
   });
-  auto refused = nursery.spawn([]() -> Status { return Error::user(7); });
   const long computed = fib(12);
   gate.open();
   cancelled.cancel();
@@ -48,6 +47,7 @@ std::string client(Nursery& nursery) {
   answer += " " + late.join().value();
   answer += " " + cancelled.join().error().message();
   answer += pinned.join().value() ? " slept" : " woken";
+  auto refused = nursery.spawn([]() -> Status { return Error::user(7); });
   answer += " " + refused.join().error().message();
   return answer;
 }

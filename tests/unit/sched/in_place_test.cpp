@@ -278,5 +278,24 @@ TEST_F(InPlaceTest, CancelsAChildThatHasNotStarted) {
   EXPECT_EQ(in_place(runtime), 1u);
 }
 
+// Invariant P4: who is stopped while a guest of its own runs was not told.
+TEST_F(InPlaceTest, StopsAGuestWhoseOwnGuestDidNotLook) {
+  Runtime runtime = start(1);
+  ASSERT_TRUE(runtime.run([&](Nursery&) {
+    CancelScope scope;
+    Nursery outer;
+    auto guest = outer.spawn([&] {
+      EXPECT_FALSE(this_fiber::cancelled());
+      Nursery inner;
+      auto top =
+          inner.spawn([&] { std::thread([&] { scope.cancel(); }).join(); });
+      EXPECT_TRUE(top.join());
+      return this_fiber::cancelled();
+    });
+    EXPECT_TRUE(guest.join().value());
+  }));
+  EXPECT_EQ(in_place(runtime), 2u);
+}
+
 }  // namespace
 }  // namespace weft

@@ -35,7 +35,7 @@ void spawn(Scheduler& scheduler, fiber::Family& family) {
   Fiber* const frame = scheduler.new_frame();
   ASSERT_NE(frame, nullptr);
   frame->body = &kCount;
-  frame->family = &family;
+  frame->scope = &family;
   family.enter(nullptr);
   scheduler.launch(*frame);
   if (frame->join.drop()) scheduler.reclaim(*frame);

@@ -96,6 +96,7 @@ TEST_F(SimulatorTest, InterruptsFibersInTheMiddle) {
             order.push_back(i);
             Nursery own;
             own.spawn([] {});
+            EXPECT_TRUE(own.join());
           }
         });
       }
@@ -165,7 +166,6 @@ TEST_F(SimulatorTest, RunsFibersWhileItsThreadWaits) {
   EXPECT_TRUE(gate.pass());
   auto task = nursery.spawn([] { return 7; });
   EXPECT_EQ(task.join().value(), 7);
-  EXPECT_TRUE(nursery.join());
 }
 
 TEST_F(SimulatorTest, LetsTimePassWhileItsThreadWaits) {
@@ -182,6 +182,7 @@ TEST_F(SimulatorTest, LetsTimePassWhileItsThreadWaits) {
   EXPECT_EQ(Clock::now() - begin, 4h);
   EXPECT_TRUE(task.join());
   EXPECT_EQ(Clock::now() - begin, 8h);
+  EXPECT_TRUE(nursery.join());
 }
 
 TEST_F(SimulatorTest, TakesTimeFromTheSystemAgainAfterwards) {
@@ -236,6 +237,7 @@ TEST_F(SimulatorTest, WaitsForFibersAtItsEnd) {
     });
     EXPECT_TRUE(runtime.shutdown(Deadline::after(5s)));
     EXPECT_TRUE(ended);
+    EXPECT_TRUE(nursery.join());
   }
   EXPECT_TRUE(ended);
 }
@@ -249,6 +251,7 @@ TEST_F(SimulatorTest, CancelsFibersThatAreNotThroughAtTheDeadline) {
   EXPECT_EQ(task.join().error(), Errc::cancelled);
   EXPECT_LE(Clock::now() - begin, 6s);
   EXPECT_FALSE(runtime.ref().running());
+  EXPECT_TRUE(nursery.join());
 }
 
 TEST_F(SimulatorTest, CancelsFibersAtOnceIfAsked) {
@@ -261,6 +264,7 @@ TEST_F(SimulatorTest, CancelsFibersAtOnceIfAsked) {
   EXPECT_EQ(task.join().error(), Errc::cancelled);
   EXPECT_LE(Clock::now() - begin, 1s);
   EXPECT_TRUE(runtime.shutdown_now());
+  EXPECT_TRUE(nursery.join());
 }
 
 TEST_F(SimulatorTest, GivesUpOnFibersThatIgnoreTheCancel) {
@@ -275,6 +279,7 @@ TEST_F(SimulatorTest, GivesUpOnFibersThatIgnoreTheCancel) {
             Errc::timed_out);
   stubborn = false;
   EXPECT_TRUE(runtime.shutdown_now());
+  EXPECT_TRUE(nursery.join());
 }
 
 // ---- Pins

@@ -49,11 +49,14 @@ TEST_F(SimulatorThreadTest, RunsFibersWhileItUnwinds) {
   Runtime runtime = simulated();
   bool ran = false;
   try {
+    bool began = false;
     Nursery nursery(runtime);
     nursery.spawn([&] {
-      this_fiber::yield();
+      began = true;
+      while (!this_fiber::cancelled()) this_fiber::yield();
       ran = true;
     });
+    while (!began) this_fiber::yield();
     throw std::runtime_error("unwinds");
   } catch (const std::exception&) {
   }

@@ -81,13 +81,48 @@ TEST_F(HeapTest, SmallClosuresLieInTheirFrames) {
   EXPECT_EQ(sum, std::int64_t{4} * count);
 }
 
-TEST_F(HeapTest, LargeClosuresTakeOnePlaceEach) {
+TEST_F(HeapTest, LargeClosuresShareTheMemoryOfTheirNursery) {
   constexpr int kCount = 1000;
   Runtime runtime = start(2);
   ASSERT_TRUE(runtime.run([] {
     const std::array<std::int64_t, 20> numbers{};
     const auto large = [numbers] { EXPECT_EQ(numbers[19], 0); };
-    EXPECT_EQ(allocated_by(kCount, large), std::size_t{kCount});
+    EXPECT_EQ(allocated_by(kCount, large), 1u);  // the arena
+  }));
+}
+
+// Functions side by side, and few handles; of more only a list.
+TEST_F(HeapTest, CombinatorsAllocateOnlyWhatTheyGive) {
+  Runtime runtime = start(2);
+  ASSERT_TRUE(runtime.run([](Nursery& nursery) {
+    const auto one = [] { return 1; };
+    const std::size_t before = allocations;
+    EXPECT_TRUE(all(one, one, one));
+    EXPECT_TRUE(race(one, one, one));
+    EXPECT_TRUE(any(one, one, one));
+    std::array<Task<int>, 16> tasks;
+    for (auto& task : tasks) task = nursery.spawn(one);
+    EXPECT_TRUE(join_race(tasks));
+    const auto winner = join_any(tasks).value();
+    tasks[winner.index] = nursery.spawn(one);
+    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_TRUE(join_all(tasks));
+    EXPECT_EQ(allocations - before, 1u);  // the vector
+  }));
+}
+
+TEST_F(HeapTest, ManyHandlesAreRefusedWithoutMemory) {
+  Runtime runtime = start(1);
+  ASSERT_TRUE(runtime.run([](Nursery& nursery) {
+    std::array<Task<int>, 17> tasks;
+    for (auto& task : tasks) task = nursery.spawn([] { return 1; });
+    refuse_arrays = true;
+    const auto first = join_race(tasks);
+    const auto winner = join_any(tasks);
+    refuse_arrays = false;
+    EXPECT_EQ(first.error(), Errc::exhausted);
+    EXPECT_EQ(winner.error(), Errc::exhausted);
+    EXPECT_EQ(join_all(tasks).value().size(), tasks.size());
   }));
 }
 

@@ -38,9 +38,20 @@ TEST_F(ScopeDeathTest, ReportsAnUnseenFailureOnAPlainThread) {
       {
         Runtime runtime = start();
         Nursery nursery(runtime);
-        nursery.spawn([]() -> Status { return Error::user(3); });
+        (void)nursery.spawn([]() -> Status { return Error::user(3); }).wait();
       },
       "join\\(\\) has not reported: failed: 3");
+}
+
+TEST_F(ScopeDeathTest, ReportsANurseryThatEndsBeforeOneInsideOfIt) {
+  EXPECT_DEATH(
+      {
+        Runtime runtime = start();
+        std::optional<Nursery> parent(std::in_place, runtime);
+        const Nursery inner(*parent);
+        parent.reset();
+      },
+      "ends while one that was opened inside of it is still open");
 }
 
 TEST_F(ScopeDeathTest, ReportsANurseryThatAnotherFiberJoins) {

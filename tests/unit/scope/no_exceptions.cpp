@@ -65,6 +65,15 @@ weft::Status body(weft::Nursery& nursery) {
   expect(!sleeper.join(weft::Deadline::after(1us)), "deadline");
   sleeper.cancel();
   expect(!sleeper.join().value_or(true), "cancel");
+  std::vector<weft::Task<int>> tasks;
+  for (int i = 0; i < 2; ++i) tasks.push_back(nursery.spawn([] { return 1; }));
+  expect(weft::join_race(tasks).has_value(), "join_race");
+  expect(weft::join_all(tasks).value().size() == 2, "join_all");
+  expect(weft::join_any(tasks).error() == weft::Errc::invalid, "join_any");
+  const auto one = [] { return 1; };
+  expect(weft::all(one, [] {}).has_value(), "all");
+  expect(weft::race(one, one).value().value == 1, "race");
+  expect(weft::any(fails, one).value().index == 1, "any");
   return {};
 }
 

@@ -41,19 +41,22 @@ TEST_P(NurseryTest, WaitsForAllItsChildren) {
   });
 }
 
-TEST_P(NurseryTest, WaitsInItsDestructor) {
+TEST_P(NurseryTest, WaitsInItsDestructorForThoseThatBegan) {
   in_fiber([&] {
+    std::atomic<int> began{0};
     std::atomic<int> ended{0};
     {
       Nursery nursery;
       for (int i = 0; i < 100; ++i) {
         nursery.spawn([&] {
-          this_fiber::yield();
+          ++began;
+          for (int turn = 0; turn < 10; ++turn) this_fiber::yield();
           ++ended;
         });
       }
+      while (began == 0) this_fiber::yield();
     }
-    EXPECT_EQ(ended, 100);
+    EXPECT_EQ(ended, began);
   });
 }
 
@@ -95,13 +98,13 @@ TEST_P(NurseryTest, RethrowsTheExceptionOfAChild) {
 TEST_P(NurseryTest, MakesAnUnreportedFailureItsFibersOwn) {
   const auto error = runtime().run([]() -> Result<int> {
     Nursery nursery;
-    nursery.spawn([]() -> Status { return Error::user(5); });
+    (void)nursery.spawn([]() -> Status { return Error::user(5); }).wait();
     return 1;
   });
   EXPECT_EQ(error.error(), Error::user(5));
   EXPECT_THROW((void)runtime().run([] {
     Nursery nursery;
-    nursery.spawn([] { throw std::out_of_range("child"); });
+    (void)nursery.spawn([] { throw std::out_of_range("child"); }).wait();
   }),
                std::out_of_range);
 }
@@ -109,7 +112,7 @@ TEST_P(NurseryTest, MakesAnUnreportedFailureItsFibersOwn) {
 TEST_P(NurseryTest, LeavesAnOwnFailureOfTheBodyAlone) {
   const auto end = runtime().run([]() -> Result<int> {
     Nursery nursery;
-    nursery.spawn([]() -> Status { return Error::user(5); });
+    (void)nursery.spawn([]() -> Status { return Error::user(5); }).wait();
     return Error::user(6);
   });
   EXPECT_EQ(end.error(), Error::user(6));
@@ -228,6 +231,7 @@ TEST_P(NurseryTest, GivesABodyANurseryOfItsOwn) {
         7);
     EXPECT_EQ(parent.join().value(), 7);
     EXPECT_EQ(ended, 7);  // a body ends with its children
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -260,11 +264,21 @@ TEST_P(NurseryTest, JoinsTheBodyOfWithNursery) {
       return 3;
     });
     EXPECT_EQ(failed.error(), Error::user(1));
-    const auto both = with_nursery([](Nursery& nursery) -> Result<int> {
-      nursery.spawn([]() -> Status { return Error::user(1); });
+    const auto child_first = with_nursery([](Nursery& nursery) -> Result<int> {
+      auto child = nursery.spawn([]() -> Status { return Error::user(1); });
+      EXPECT_EQ(child.join().error(), Error::user(1));
       return Error::user(2);
     });
-    EXPECT_EQ(both.error(), Error::user(2));
+    EXPECT_EQ(child_first.error(), Error::user(1));
+    const auto body_first = with_nursery([](Nursery& nursery) -> Result<int> {
+      nursery.spawn([]() -> Status {
+        EXPECT_EQ(this_fiber::sleep_until(Deadline::never()).error(),
+                  Errc::cancelled);
+        return Error::user(1);
+      });
+      return Error::user(2);
+    });
+    EXPECT_EQ(body_first.error(), Error::user(2));
   });
 }
 
@@ -276,6 +290,7 @@ void nest(int depth, int& deepest) {
     ++deepest;
     nest(depth - 1, deepest);
   });
+  EXPECT_TRUE(nursery.join());
 }
 
 TEST_P(NurseryTest, NestsAsDeepAsMemoryAllows) {
@@ -288,7 +303,7 @@ TEST_P(NurseryTest, NestsAsDeepAsMemoryAllows) {
 TEST_F(NurseryLimitsTest, RefusesMoreFibersThanAllowed) {
   Runtime runtime = start(Config{.workers = 2, .max_fibers = 10});
   Gate gate;
-  Nursery all(runtime);
+  Nursery all(runtime, {.on_failure = OnFailure::wait_for_all});
   for (int i = 0; i < 10; ++i) {
     all.spawn([&] { EXPECT_TRUE(gate.pass()); });
   }

@@ -25,7 +25,7 @@ using test::Gate;
 class Trace {
  public:
   void touch(const void* place) {
-    const auto* stack = sched::carrier().current->stack;
+    const auto* stack = sched::carrier().current->stack.get();
     std::lock_guard hold(lock_);
     touches_.push_back({static_cast<const std::byte*>(place), stack});
   }

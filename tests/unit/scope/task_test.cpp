@@ -37,6 +37,7 @@ TEST_P(TaskTest, GivesTheResultOfItsBody) {
       EXPECT_EQ(tasks[static_cast<std::size_t>(i)].join().value(),
                 std::to_string(i));
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -49,6 +50,7 @@ TEST_P(TaskTest, MovesClosuresAndResults) {
         },
         std::make_unique<int>(2));
     EXPECT_EQ(*task.join().value(), 42);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -69,6 +71,7 @@ TEST_P(TaskTest, CarriesLargeAndOveralignedValues) {
     });
     const auto result = task.join();
     EXPECT_EQ(result.value().words[63], 8u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -84,7 +87,7 @@ struct Counted {
 TEST_P(TaskTest, DestroysEveryClosureAndEveryResult) {
   std::atomic<int> alive{0};
   in_fiber([&] {
-    Nursery nursery;
+    Nursery nursery({.on_failure = OnFailure::wait_for_all});
     for (int i = 0; i < 100; ++i) {
       auto dropped = nursery.spawn([c = Counted(alive)] { return c; });
       auto cancelled = nursery.spawn([c = Counted(alive)] { return c; });
@@ -195,6 +198,7 @@ TEST_P(TaskTest, TellsItsNameUntilItsFiberEnds) {
         EXPECT_TRUE(name == "short-lived" || name.empty()) << name;
         this_fiber::yield();
       }
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -233,6 +237,7 @@ TEST_P(TaskTest, TellsTheStateOfItsFiber) {
     EXPECT_TRUE(state == FiberState::cancelled ||
                 (GetParam() > 1 && state == FiberState::completed));
     EXPECT_EQ(Task<>().state(), FiberState::completed);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -268,6 +273,7 @@ TEST_P(TaskTest, GivesItsResultToItsHolderAlone) {
     EXPECT_EQ(first.id(), FiberId{});
     EXPECT_EQ(second.join().value(), 5);
     EXPECT_EQ(second.join().error(), Errc::invalid);  // taken
+    EXPECT_TRUE(nursery.join());
   });
 }
 

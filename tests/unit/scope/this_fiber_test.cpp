@@ -65,6 +65,7 @@ TEST_P(ThisFiberTest, HasTheIdOfItsTask) {
     std::ostringstream text;
     text << FiberId{17};
     EXPECT_EQ(text.str(), "#17");
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -88,6 +89,7 @@ TEST_P(ThisFiberTest, HasANameOfItsOwn) {
     EXPECT_TRUE(task.join());
     auto next = nursery.spawn([] { return std::string(this_fiber::name()); });
     EXPECT_EQ(next.join().value(), "");
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -139,6 +141,7 @@ TEST_P(ThisFiberTest, WaitsForItsChildrenEvenIfCancelled) {
     Nursery nursery;
     auto parent = nursery.spawn([&](Nursery& inner) {
       inner.spawn([&] {
+        const Shield shield;
         EXPECT_TRUE(gate.pass());
         ended = true;
       });
@@ -148,6 +151,7 @@ TEST_P(ThisFiberTest, WaitsForItsChildrenEvenIfCancelled) {
     gate.open();
     EXPECT_TRUE(parent.join());
     EXPECT_TRUE(ended);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

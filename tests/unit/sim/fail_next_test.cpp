@@ -37,7 +37,7 @@ TEST(FailNext, WakesForNothing) {
 
 TEST(FailNext, TakesMemoryAway) {
   EXPECT_TRUE(explore({.schedules = 20}, [](Simulation& sim) {
-    Nursery nursery;
+    Nursery nursery({.on_failure = OnFailure::wait_for_all});
     sim.fail_next(Fault::allocation_failure);
     const auto stack = nursery.spawn([] {}).join();
     sim.check(stack.error() == Error::out_of(Resource::stacks), "no stack");

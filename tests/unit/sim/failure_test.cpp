@@ -41,13 +41,14 @@ TEST(Failure, IsAFailureEvenIfItComesBackOnlySomeTimes) {
 TEST(Failure, OfANurseryThatWasNotJoinedIsTheBodys) {
   const auto thrown = explore(kQuiet, [](Simulation&) {
     Nursery nursery;
-    nursery.spawn([] { throw std::runtime_error("thrown by a child"); });
+    (void)nursery.spawn([] { throw std::runtime_error("thrown by a child"); })
+        .wait();
   });
   EXPECT_EQ(thrown.verdict, Verdict::exception);
   EXPECT_NE(thrown.report.find("thrown by a child"), std::string::npos);
   const auto returned = explore(kQuiet, [](Simulation&) {
     Nursery nursery;
-    nursery.spawn([]() -> Status { return Errc::denied; });
+    (void)nursery.spawn([]() -> Status { return Errc::denied; }).wait();
   });
   EXPECT_EQ(returned.verdict, Verdict::exception);
   EXPECT_NE(returned.report.find("denied"), std::string::npos);

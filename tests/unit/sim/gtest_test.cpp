@@ -55,17 +55,17 @@ std::vector<std::string> failures(const ExploreOptions& options, Body body) {
   return all;
 }
 
-void expect_in(const std::string& text, const std::string& part) {
+void expect_said(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(ExploreTest, ReportsAFailedExpectationOnceWithTheScheduleToReplay) {
   const auto all = failures({}, lose_update);
   ASSERT_EQ(all.size(), 1u);
-  expect_in(all[0], "an update is lost");
-  expect_in(all[0], "gtest_test.cpp:");
-  expect_in(all[0], "assertion failed");
-  expect_in(all[0], "again: WEFT_REPLAY=w2:");
+  expect_said(all[0], "an update is lost");
+  expect_said(all[0], "gtest_test.cpp:");
+  expect_said(all[0], "assertion failed");
+  expect_said(all[0], "again: WEFT_REPLAY=w2:");
 }
 
 TEST(ExploreTest, IsANonfatalFailureOfTheTest) {
@@ -79,7 +79,7 @@ TEST(ExploreTest, CountsAnAssertionInAnyFiber) {
     (void)nursery.join();
   });
   ASSERT_EQ(all.size(), 1u);
-  expect_in(all[0], "in a child");
+  expect_said(all[0], "in a child");
 }
 
 TEST(ExploreTest, CountsAllOfOneScheduleAsOne) {
@@ -88,8 +88,8 @@ TEST(ExploreTest, CountsAllOfOneScheduleAsOne) {
     EXPECT_TRUE(false) << "second";
   });
   ASSERT_EQ(all.size(), 1u);
-  expect_in(all[0], "first");
-  expect_in(all[0], "second");
+  expect_said(all[0], "first");
+  expect_said(all[0], "second");
 }
 
 // The message tells of the schedule that is printed, not of the one that was
@@ -101,7 +101,7 @@ TEST(ExploreTest, TellsOfTheMinimizedScheduleAlone) {
     EXPECT_LT(first, 7u) << "and then came " << second;
   });
   ASSERT_EQ(all.size(), 1u);
-  expect_in(all[0], "and then came 0\n");
+  expect_said(all[0], "and then came 0\n");
   EXPECT_EQ(all[0].find("and then came", all[0].find("and then came 0") + 1),
             std::string::npos)
       << all[0];
@@ -114,8 +114,8 @@ TEST(ExploreTest, TellsWhatCameAfterTheFailedExpectation) {
     (void)never.pass();
   });
   ASSERT_EQ(all.size(), 1u);
-  expect_in(all[0], "first of all");
-  expect_in(all[0], "and then: every fiber waits");
+  expect_said(all[0], "first of all");
+  expect_said(all[0], "and then: every fiber waits");
 }
 
 TEST(ExploreTest, ReportsOtherVerdictsAsWell) {
@@ -124,7 +124,7 @@ TEST(ExploreTest, ReportsOtherVerdictsAsWell) {
     (void)never.pass();
   });
   ASSERT_EQ(all.size(), 1u);
-  expect_in(all[0], "deadlock");
+  expect_said(all[0], "deadlock");
 }
 
 TEST(ExploreTest, IsReplayedByItsString) {

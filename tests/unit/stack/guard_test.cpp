@@ -59,7 +59,8 @@ TEST_P(GuardsThatTrap, StopTheFirstByteBelowAndSaveTheNeighbour) {
   Stack* const victim = stacks[4];
   ASSERT_EQ(victim->low - neighbour->low,
             static_cast<std::ptrdiff_t>(kSize + 2 * page_size()));
-  const Stack before = *neighbour;
+  std::byte before[sizeof(Stack)];
+  std::memcpy(before, neighbour, sizeof before);
   std::memset(neighbour->low, 0xa5, neighbour->size);
 
   std::byte* const trapped =
@@ -68,7 +69,7 @@ TEST_P(GuardsThatTrap, StopTheFirstByteBelowAndSaveTheNeighbour) {
   EXPECT_EQ(first_trap_below(victim->low - page_size(), neighbour->low),
             victim->low - page_size());
 
-  EXPECT_EQ(std::memcmp(&before, neighbour, sizeof before), 0);
+  EXPECT_EQ(std::memcmp(before, neighbour, sizeof before), 0);
   EXPECT_TRUE(std::all_of(neighbour->low, neighbour->low + neighbour->size,
                           [](std::byte b) { return b == std::byte{0xa5}; }));
   EXPECT_TRUE(canary_intact(*victim)) << "nothing to ask for";

@@ -21,7 +21,7 @@ namespace {
 using ::testing::ExitedWithCode;
 using ::testing::KilledBySignal;
 
-constexpr std::size_t kSize = 64 << 10;
+constexpr std::size_t kStackSize = 64 << 10;
 
 void describe(void* owner, int fd) noexcept {
   const char* name = static_cast<const char*>(owner);
@@ -73,8 +73,8 @@ TEST_P(OverflowDeathTest, NamesTheOwnerAndDiesOfTheSignal) {
       {
         install_overflow_handler(&describe);
         SignalStack signal_stack;
-        StackPool pool({.guard = GetParam(), .default_size = kSize});
-        Stack* stack = pool.take(kSize);
+        StackPool pool({.guard = GetParam(), .default_size = kStackSize});
+        Stack* stack = pool.take(kStackSize);
         stack->owner = name;
         *const_cast<volatile std::byte*>(stack->low - 1) = {};
       },
@@ -89,8 +89,8 @@ TEST_P(OverflowDeathTest, EndlessRecursionIsReported) {
       {
         install_overflow_handler(&describe);
         SignalStack signal_stack;
-        StackPool pool({.guard = GetParam(), .default_size = kSize});
-        Stack* stack = pool.take(kSize);
+        StackPool pool({.guard = GetParam(), .default_size = kStackSize});
+        Stack* stack = pool.take(kStackSize);
         stack->owner = name;
         run_out_of(stack);
       },
@@ -101,8 +101,8 @@ TEST_P(OverflowDeathTest, WorksOnAnyThreadWithASignalStack) {
   EXPECT_EXIT(
       {
         install_overflow_handler(&describe);
-        StackPool pool({.guard = GetParam(), .default_size = kSize});
-        Stack* stack = pool.take(kSize);
+        StackPool pool({.guard = GetParam(), .default_size = kStackSize});
+        Stack* stack = pool.take(kStackSize);
         std::thread([stack] {
           SignalStack signal_stack;
           run_out_of(stack);
@@ -190,7 +190,7 @@ TEST(OverflowHandlerDeathTest, ReportsADamagedCanary) {
       {
         install_overflow_handler(&describe);
         StackPool pool({.guard = GuardKind::canary});
-        Stack* stack = pool.take(kSize);
+        Stack* stack = pool.take(kStackSize);
         stack->owner = name;
         *(stack->low - 8) = std::byte{1};
         if (!canary_intact(*stack)) report_overflow(*stack);
@@ -202,9 +202,9 @@ TEST(OverflowHandlerDeathTest, ReportsADamagedCanary) {
 TEST(SlabRegistry, KnowsGuardsOfLivePoolsOnly) {
   std::byte* low = nullptr;
   {
-    StackPool pool({.default_size = kSize});
-    Stack* a = pool.take(kSize);
-    Stack* b = pool.take(kSize);
+    StackPool pool({.default_size = kStackSize});
+    Stack* a = pool.take(kStackSize);
+    Stack* b = pool.take(kStackSize);
     EXPECT_EQ(Slab::find_by_guard(a->low - 1), a);
     EXPECT_EQ(Slab::find_by_guard(b->low - 1), b);
     EXPECT_EQ(Slab::find_by_guard(b->low - page_size()), b);
@@ -233,13 +233,13 @@ TEST(SlabRegistry, GrowsWithTheNumberOfSlabs) {
 }
 
 TEST(SlabRegistry, IsReadableWhilePoolsComeAndGo) {
-  StackPool pool({.default_size = kSize});
-  Stack* stack = pool.take(kSize);
+  StackPool pool({.default_size = kStackSize});
+  Stack* stack = pool.take(kStackSize);
   Atomic<bool> done{false};
   std::thread writer([&done] {
     for (std::size_t i = 0; i < 2000; ++i) {
-      StackPool other({.default_size = kSize * (1 + i % 3)});
-      other.give(other.take(kSize));
+      StackPool other({.default_size = kStackSize * (1 + i % 3)});
+      other.give(other.take(kStackSize));
     }
     done.store(true);
   });

@@ -87,6 +87,7 @@ TEST_P(BarrierTest, TakesBackAnArrivalThatTimedOut) {
     await_parked(first);  // it is not the second
     EXPECT_TRUE(barrier.arrive_and_wait(Deadline::after(-1s)).value());
     EXPECT_TRUE(first.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -131,6 +132,7 @@ TEST_P(BarrierTest, EndsOneWayWhenADeadlineRacesWithTheLastArrival) {
       const auto other = hasty.join();
       ASSERT_TRUE(other);
       ASSERT_FALSE(*mine && *other);
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -143,6 +145,7 @@ TEST_P(BarrierTest, MayGoAsSoonAsAWaitHasReturned) {
       nursery.spawn([it = barrier.get()] { it->arrive_and_drop(); });
       ASSERT_TRUE(barrier->arrive_and_wait());
       barrier.reset();
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/gives_up.hpp"
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/broadcast.hpp>
@@ -21,6 +22,8 @@ namespace {
 
 using test::as_cancelled;
 using test::await_parked;
+using test::cancel_parked;
+using test::expect_gives_up;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
@@ -100,11 +103,7 @@ TEST_P(BroadcastTest, WaitsForTheSlowest) {
     await_parked(sender);
     EXPECT_EQ(slow.receive().value(), 0);
     EXPECT_TRUE(sender.join());
-    auto other = nursery.spawn(
-        [&] { EXPECT_EQ(news.send(3).error(), Errc::cancelled); });
-    await_parked(other);
-    other.cancel();
-    EXPECT_TRUE(other.join());
+    cancel_parked([&] { EXPECT_EQ(news.send(3).error(), Errc::cancelled); });
     EXPECT_EQ(slow.receive().value(), 1);  // quick is the slowest now
     auto last = nursery.spawn([&] { EXPECT_TRUE(news.send(3)); });
     await_parked(last);
@@ -118,7 +117,7 @@ TEST_P(BroadcastTest, WaitsForTheSlowest) {
 
 TEST_P(BroadcastTest, RefusesTheNewestIfToldTo) {
   in_fiber([] {
-    Broadcast<int> news(0, OnFull::drop_newest);  // at least one
+    Broadcast<int> news(1, OnFull::drop_newest);
     EXPECT_TRUE(news.send(0));
     auto mine = news.subscribe();
     EXPECT_TRUE(news.send(1));
@@ -181,18 +180,32 @@ TEST_P(BroadcastTest, ClosesWhenItGoes) {
   });
 }
 
+// Whose children would wait for ever: it is older than their nursery.
+TEST_P(BroadcastTest, IsClosedByItsGuardOnTheWayOut) {
+  in_fiber([] {
+    Broadcast<int> news(4, OnFull::wait);
+    Nursery nursery;
+    const auto leaves_early = [&]() -> Status {
+      const CloseGuard guard(news);
+      nursery.spawn([mine = news.subscribe()]() mutable {
+        EXPECT_EQ(mine.receive().value(), 1);
+        EXPECT_EQ(mine.receive().error(), Errc::closed);
+      });
+      WEFT_TRY(news.send(1));
+      WEFT_TRY(Status(Error::user(3)));
+      return news.send(2);
+    };
+    EXPECT_EQ(leaves_early().error(), Error::user(3));
+    EXPECT_TRUE(news.closed());
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 TEST_P(BroadcastTest, LosesNothingToWhoGaveUp) {
   in_fiber([] {
     Broadcast<int> news(4);
     auto mine = news.subscribe();
-    EXPECT_EQ(mine.receive(Deadline::after(1us)).error(), Errc::timed_out);
-    EXPECT_EQ(mine.receive(Deadline::after(-1s)).error(), Errc::timed_out);
-    Nursery nursery;
-    auto hasty = nursery.spawn(
-        [&] { EXPECT_EQ(mine.receive().error(), Errc::cancelled); });
-    await_parked(hasty);
-    hasty.cancel();
-    EXPECT_TRUE(hasty.join());
+    expect_gives_up([&](Deadline by) { return mine.receive(by); });
     EXPECT_TRUE(news.send(1));
     as_cancelled([&] {
       EXPECT_EQ(mine.receive().error(), Errc::cancelled);
@@ -201,7 +214,6 @@ TEST_P(BroadcastTest, LosesNothingToWhoGaveUp) {
     });
     EXPECT_TRUE(news.send(2));
     EXPECT_EQ(mine.receive(Deadline::after(-1s)).value(), 2);
-    EXPECT_TRUE(nursery.join());
   });
 }
 

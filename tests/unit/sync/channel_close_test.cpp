@@ -94,6 +94,7 @@ TEST_P(ChannelCloseTest, ClosesWhenItsLastReceiverGoes) {
     EXPECT_TRUE(waits.join());
     EXPECT_EQ(channel.sender.send(1).error(), Errc::closed);
     EXPECT_EQ(channel.sender.size(), 0u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -120,6 +120,7 @@ TEST_P(ChannelElementTest, MayBeMoveOnly) {
       EXPECT_EQ(*text, std::string(40, 'a') + std::to_string(next++));
     }
     EXPECT_EQ(next, 50);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -161,6 +162,7 @@ TEST_P(ChannelElementTest, MayBeAResult) {
     auto status = make<Status>(1);
     EXPECT_TRUE(status.sender.send(Status(Errc::denied)));
     EXPECT_EQ(status.receiver.receive().value().error(), Errc::denied);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -194,6 +196,7 @@ TEST_P(ChannelElementTest, MayHoldASenderOfAnotherChannel) {
     EXPECT_FALSE(unanswered.receiver.closed());
     requests.receiver.close();
     EXPECT_EQ(unanswered.receiver.receive().error(), Errc::closed);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

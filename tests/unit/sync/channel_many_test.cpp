@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,7 @@ namespace {
 using test::as_cancelled;
 using test::await_parked;
 using test::fill;
+using test::kNone;
 using test::numbers;
 using test::take_all;
 using namespace std::chrono_literals;
@@ -36,6 +40,7 @@ TEST_P(ChannelManyTest, SendsAllInOrder) {
         EXPECT_EQ(sender.send_many(values).value(), count);
       });
       EXPECT_EQ(take_all(channel.receiver), numbers(0, count));
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -125,6 +130,81 @@ TEST_P(ChannelManyTest, WaitsForTheFirst) {
     await_parked(receives);
     EXPECT_TRUE(channel.sender.send(8));
     EXPECT_EQ(receives.join().value(), 8);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// Large values take the place of one on the stack, not of several.
+TEST_P(ChannelManyTest, ReceivesLargeValuesOnASmallStack) {
+  at({kNone, 1, 3}, [](std::size_t capacity) {
+    struct Large {
+      std::array<char, 24 << 10> bytes;
+    };
+    auto channel = make<Large>(capacity);
+    const auto large = std::make_unique<Large>();
+    std::vector<Large> got(5);
+    Nursery nursery;
+    nursery.spawn(SpawnOptions{.stack_size = StackSize{64 << 10}}, [&] {
+      std::size_t count = 0;
+      while (count < got.size()) {
+        const auto more = channel.receiver.receive_many(
+            got.begin() + static_cast<std::ptrdiff_t>(count),
+            got.size() - count);
+        ASSERT_TRUE(more);
+        count += *more;
+      }
+    });
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      large->bytes.fill(static_cast<char>('a' + i));
+      EXPECT_TRUE(channel.sender.send(std::move(*large)));
+    }
+    EXPECT_TRUE(nursery.join());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].bytes.back(), static_cast<char>('a' + i));
+    }
+  });
+}
+
+// A value that is counted as long as it is one.
+struct CountedAlive {
+  CountedAlive() { ++live; }
+  CountedAlive(CountedAlive&&) noexcept { ++live; }
+  ~CountedAlive() { --live; }
+  static inline std::atomic<int> live{0};
+};
+
+// Takes one, and throws at the next.
+struct Full {
+  using iterator_category = std::output_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  Full& operator*() { return *this; }
+  Full& operator++() { return *this; }
+  Full& operator++(int) { return *this; }
+  Full& operator=(CountedAlive&&) {
+    if (--*room < 0) throw std::length_error("full");
+    return *this;
+  }
+  int* room;
+};
+
+TEST_P(ChannelManyTest, DestroysWhatCouldNotBeWritten) {
+  at({kNone, 1, 3}, [](std::size_t capacity) {
+    auto channel = make<CountedAlive>(capacity);
+    Nursery nursery;
+    for (int i = 0; i < 5; ++i) {
+      const auto sends = nursery.spawn(
+          [&] { EXPECT_TRUE(channel.sender.send(CountedAlive())); });
+      while (!sends.done() && sends.state() != FiberState::parked) {
+        this_fiber::yield();
+      }
+    }
+    int room = 1;
+    EXPECT_THROW((void)channel.receiver.receive_many(Full{&room}, 5),
+                 std::length_error);
+    while (channel.receiver.try_receive()) {
+    }
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(CountedAlive::live, 0);
   });
 }
 
@@ -164,6 +244,7 @@ TEST_P(ChannelManyTest, IteratesUntilItIsClosed) {
       EXPECT_EQ(*mine, next++);
     }
     EXPECT_EQ(next, 20);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "support/channel_test.hpp"
 #include "support/death_test.hpp"
 #include "support/parked.hpp"
 #include <weft/weft.hpp>
@@ -14,6 +15,7 @@ namespace weft {
 namespace {
 
 using test::await_parked;
+using test::kNothing;
 
 class ChannelDeathTest : public test::FreshProcessTest {
  protected:
@@ -22,8 +24,6 @@ class ChannelDeathTest : public test::FreshProcessTest {
     (void)run(Config{.workers = 1}, std::forward<F>(body));
   }
 };
-
-constexpr auto kNothing = [] {};
 
 TEST_F(ChannelDeathTest, ReportsACloseWithoutAReason) {
   EXPECT_DEATH(
@@ -116,6 +116,40 @@ TEST_F(ChannelDeathTest, AllowsTriesUnderASpinLock) {
     EXPECT_TRUE(channel.sender.try_send(1));
     EXPECT_TRUE(channel.receiver.try_receive());
     channel.sender.close();
+  });
+}
+
+// The same of a select: also if it is cancelled, when others would run first.
+TEST_F(ChannelDeathTest, AllowsSelectsThatDoNotWaitUnderASpinLock) {
+  in_fiber([] {
+    auto channel = make_channel<int>(1);
+    int others = 0;
+    const auto look = [&] {
+      SpinLock lock;
+      const std::lock_guard hold(lock);
+      return select(on_receive(channel.receiver, [](Result<int>) {}),
+                    otherwise([&] { ++others; }));
+    };
+    EXPECT_EQ(look().value(), 1u);
+    EXPECT_TRUE(channel.sender.send(1));
+    EXPECT_EQ(look().value(), 0u);
+    EXPECT_EQ(others, 1);
+    Selector selector(1);
+    ASSERT_TRUE(selector.add(on_receive(channel.receiver, [](Result<int>) {})));
+    {
+      SpinLock lock;
+      const std::lock_guard hold(lock);
+      EXPECT_EQ(selector.try_wait().error(), Errc::would_block);
+    }
+    Nursery nursery;
+    nursery.spawn([] { this_fiber::yield(); });
+    test::as_cancelled([&] {
+      for (int i = 0; i < 1000; ++i) {
+        EXPECT_EQ(look().error(), Errc::cancelled);
+      }
+    });
+    EXPECT_EQ(others, 1);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

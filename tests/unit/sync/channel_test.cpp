@@ -36,6 +36,7 @@ TEST_P(ChannelTest, HandsOverInTheOrderSent) {
     });
     EXPECT_EQ(take_all(channel.receiver), numbers(0, kValues));
     EXPECT_EQ(channel.receiver.receive().error(), Errc::closed);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -93,6 +94,7 @@ TEST_P(ChannelTest, MakesASenderWaitWhileItIsFull) {
       EXPECT_EQ(channel.receiver.receive().value(), static_cast<int>(i));
     }
     EXPECT_EQ(channel.receiver.receive().value(), -1);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -113,6 +115,7 @@ TEST_P(ChannelTest, RendezvousSendReturnsWhenAReceiverHasTheValue) {
     EXPECT_EQ(channel.receiver.receive().value(), 5);
     EXPECT_TRUE(sender.join());
     EXPECT_EQ(channel.receiver.try_receive().error(), Errc::would_block);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -131,6 +134,7 @@ TEST_P(ChannelTest, TriesMeetWhoWaits) {
     EXPECT_EQ(channel.receiver.try_receive().value(), capacity == 0 ? 2 : 10);
     EXPECT_TRUE(sends.join());
     EXPECT_EQ(channel.receiver.size(), capacity);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -149,6 +153,7 @@ TEST_P(ChannelTest, GivesToAWaitingReceiverDirectly) {
     EXPECT_TRUE(channel.sender.send(2));
     EXPECT_EQ(channel.sender.size(), 0u);
     EXPECT_EQ(second.join().value(), 2);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -167,6 +172,7 @@ TEST_P(ChannelTest, ServesReceiversInTheOrderOfArrival) {
     for (int i = 0; i < kReceivers; ++i) {
       EXPECT_EQ(tasks[static_cast<std::size_t>(i)].join().value(), i);
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -190,6 +196,7 @@ TEST_P(ChannelTest, LetsWaitingSendersInBehindTheBufferInOrder) {
       EXPECT_TRUE(tasks[i].join());  // it is its turn, nobody else's
       EXPECT_EQ(channel.sender.size(), capacity);
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -332,6 +339,7 @@ TEST_P(ChannelTest, DropsTheNewestWhereThereIsNoOldest) {
     EXPECT_TRUE(channel.sender.send(2));
     EXPECT_EQ(receives.join().value(), 2);
     EXPECT_EQ(channel.sender.dropped(), 1u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

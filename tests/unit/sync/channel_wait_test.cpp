@@ -96,6 +96,7 @@ TEST_P(ChannelWaitTest, NeedsNoTimeForWhatIsThere) {
     await_parked(sends);
     EXPECT_TRUE(channel.receiver.receive(expired));
     EXPECT_TRUE(sends.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -114,6 +115,7 @@ TEST_P(ChannelWaitTest, IsServedBeforeItsDeadline) {
     await_parked(sends);
     EXPECT_TRUE(channel.receiver.receive(later));
     EXPECT_TRUE(sends.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -145,6 +147,7 @@ TEST_P(ChannelWaitTest, KeepsTheValueOfACancelledSender) {
     EXPECT_EQ(last, 9);
     EXPECT_TRUE(stays.join());
     EXPECT_EQ(channel.receiver.try_receive().error(), Errc::would_block);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -159,9 +162,10 @@ TEST_P(ChannelWaitTest, GivesNothingToACancelledReceiver) {
     auto stays = nursery.spawn([&] { return channel.receiver.receive(); });
     await_parked(stays);
     gone.cancel();
+    EXPECT_TRUE(gone.join());
     EXPECT_TRUE(channel.sender.send(1));
     EXPECT_EQ(stays.join().value(), 1);
-    EXPECT_TRUE(gone.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -197,6 +201,7 @@ TEST_P(ChannelWaitTest, HasNothingToDoWithTheNurseryOfItsUsers) {
     auto receives = nursery.spawn([&] { return channel.receiver.receive(); });
     EXPECT_TRUE(channel.sender.send(3));
     EXPECT_EQ(receives.join().value(), 3);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -245,6 +250,7 @@ TEST_P(ChannelWaitTest, LetsOthersRunWhileItWaits) {
     });
     EXPECT_EQ(receives.join().value(), 100);
     EXPECT_TRUE(counts.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -20,7 +20,7 @@ using test::await_parked;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit ConditionVariable made_at_compile_time;
+constinit ConditionVariable condition_made_early;
 
 class ConditionTest : public WorkersTest {
  protected:
@@ -40,8 +40,8 @@ TEST_P(ConditionTest, DoesNotWaitForWhatHolds) {
     EXPECT_TRUE(it.changed.wait(
         hold, [] { return true; }, Deadline::after(-1s)));
     EXPECT_TRUE(hold.owns_lock());
-    made_at_compile_time.notify_all();  // nobody is there
-    made_at_compile_time.notify_one();
+    condition_made_early.notify_all();  // nobody is there
+    condition_made_early.notify_one();
   });
 }
 
@@ -66,6 +66,7 @@ TEST_P(ConditionTest, UnlocksWhileItWaitsAndHoldsTheLockAfterwards) {
     EXPECT_EQ(it.value, 2);
     EXPECT_TRUE(it.mutex.try_lock());
     it.mutex.unlock();
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -181,6 +182,7 @@ TEST_P(ConditionTest, IsCancelledWithTheLockHeld) {
       EXPECT_EQ(it.changed.wait(hold).error(), Errc::cancelled);
       EXPECT_TRUE(hold.owns_lock());
     });
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -199,12 +201,11 @@ TEST_P(ConditionTest, NotifiesTheNextWhenAWaiterGaveUp) {
       EXPECT_TRUE(it.changed.wait(hold));
     });
     await_parked(second);
-    std::unique_lock hold(it.mutex);  // the first cannot leave yet
     first.cancel();
-    it.changed.notify_one();
-    hold.unlock();
     EXPECT_TRUE(first.join());
+    it.changed.notify_one();
     EXPECT_TRUE(second.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -124,6 +124,7 @@ TEST_P(EventTest, IsAsItWasWhenAWaitEndsEarly) {
     event.set();
     EXPECT_TRUE(second.join());
     as_cancelled([&] { EXPECT_EQ(event.wait().error(), Errc::cancelled); });
+    EXPECT_TRUE(nursery.join());
   });
 }
 

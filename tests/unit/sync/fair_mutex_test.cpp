@@ -19,7 +19,7 @@ using test::await_parked;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit FairMutex made_at_compile_time;
+constinit FairMutex fair_mutex_made_early;
 
 class FairMutexTest : public WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, FairMutexTest, ::testing::Values(1u, 2u, 4u));
@@ -54,8 +54,8 @@ TEST_P(FairMutexTest, WorksUnderTheGuardsOfTheStandardLibrary) {
       EXPECT_TRUE(hold.owns_lock());
     }
     EXPECT_TRUE(is_free(mutex));
-    std::lock_guard hold(made_at_compile_time);
-    EXPECT_FALSE(is_free(made_at_compile_time));
+    std::lock_guard hold(fair_mutex_made_early);
+    EXPECT_FALSE(is_free(fair_mutex_made_early));
   });
 }
 
@@ -121,6 +121,7 @@ TEST_P(FairMutexTest, IsHandedOverSoThatNobodyOvertakes) {
     mutex.lock();  // after the one who waited
     EXPECT_TRUE(through);
     mutex.unlock();
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -147,6 +148,7 @@ TEST_P(FairMutexTest, IsServedToTheNextWhenAWaiterGivesUp) {
     EXPECT_TRUE(patient.join());
     EXPECT_TRUE(is_free(mutex));
     EXPECT_TRUE(mutex.acquire(Deadline::after(-1s)));
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -170,6 +172,7 @@ TEST_P(FairMutexTest, LetsACancelledFiberLockButNotAcquire) {
       std::lock_guard held(mutex);
     });
     EXPECT_TRUE(is_free(mutex));
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -332,6 +335,7 @@ TEST_P(FairMutexTest, KeepsOrLosesATurnWhenItsCancelRacesWithAnUnlock) {
       if (end) mutex.unlock();
       ASSERT_TRUE(holder.join());
       ASSERT_TRUE(is_free(mutex));
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

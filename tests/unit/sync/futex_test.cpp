@@ -18,7 +18,7 @@ using test::await_parked;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit Futex made_at_compile_time;
+constinit Futex futex_made_early;
 
 class FutexTest : public WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, FutexTest, ::testing::Values(1u, 2u, 4u));
@@ -36,8 +36,8 @@ TEST_P(FutexTest, CountsPosts) {
     futex.post();
     futex.post();
     EXPECT_EQ(futex.get(), 2u);
-    made_at_compile_time.post();
-    EXPECT_GE(made_at_compile_time.get(), 1u);
+    futex_made_early.post();
+    EXPECT_GE(futex_made_early.get(), 1u);
   });
 }
 
@@ -64,6 +64,7 @@ TEST_P(FutexTest, WakesWhoWaitsForATokenAndWhoWaitsForTheNextPost) {
     futex.post();
     EXPECT_TRUE(of_token.join());
     EXPECT_TRUE(of_next.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -80,6 +81,7 @@ TEST_P(FutexTest, WakesAll) {
     for (auto& waiter : waiters) await_parked(waiter);
     futex.post();
     for (auto& waiter : waiters) EXPECT_TRUE(waiter.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -100,6 +102,7 @@ TEST_P(FutexTest, LetsHigherTokensWaitOn) {
       while (through < posts) this_fiber::yield();
       EXPECT_EQ(through, posts);
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -158,6 +161,7 @@ TEST_P(FutexTest, WakesTheOthersWhenOneIsCancelled) {
     futex.post();
     EXPECT_TRUE(second.join());
     as_cancelled([&] { EXPECT_EQ(futex.wait(1).error(), Errc::cancelled); });
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -177,6 +181,7 @@ TEST_P(FutexTest, EndsOneWayWhenDeadlineAndCancelRaceWithAPost) {
       if (i % 2 == 0) waiter.cancel();
       const auto end = waiter.join();
       ASSERT_TRUE(end ? *end : end.error() == Errc::cancelled);
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

@@ -20,8 +20,8 @@ using test::await_parked;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit Future<> made_at_compile_time;
-constinit Future<int> number_made_at_compile_time;
+constinit Future<> future_made_early;
+constinit Future<int> number_made_early;
 
 // R-FUT-03: the state is one word, the error the other.
 static_assert(sizeof(Future<>) == 16);
@@ -54,6 +54,7 @@ TEST_P(FutureTest, WakesWhoWaits) {
     EXPECT_FALSE(answer.is_set());
     answer.set(7);
     EXPECT_EQ(waiter.join().value(), 7);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -73,6 +74,7 @@ TEST_P(FutureTest, GivesTheErrorThatWasSet) {
     await_parked(waiter);
     later.set(Errc::closed);
     EXPECT_TRUE(waiter.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -103,17 +105,18 @@ TEST_P(FutureTest, IsNewAfterAReset) {
     answer.reset();
     answer.set(5);  // the error is gone
     EXPECT_EQ(answer.wait().value(), 5);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
 TEST_P(FutureTest, MayBeMadeAtCompileTime) {
   in_fiber([] {
-    made_at_compile_time.set();
-    EXPECT_TRUE(made_at_compile_time.wait());
-    made_at_compile_time.reset();
-    number_made_at_compile_time.set(4);
-    EXPECT_EQ(number_made_at_compile_time.wait().value(), 4);
-    number_made_at_compile_time.reset();
+    future_made_early.set();
+    EXPECT_TRUE(future_made_early.wait());
+    future_made_early.reset();
+    number_made_early.set(4);
+    EXPECT_EQ(number_made_early.wait().value(), 4);
+    number_made_early.reset();
   });
 }
 
@@ -130,6 +133,7 @@ TEST_P(FutureTest, LosesNoWakeWhenSetRacesWithTheWait) {
       });
       ASSERT_EQ(answer.wait().value(), i);
       ASSERT_EQ(plain, i);
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -147,6 +151,7 @@ TEST_P(FutureTest, MayGoAsSoonAsItIsSeenSet) {
         while (!answer->is_set()) this_fiber::yield();
       }
       answer.reset();
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -168,6 +173,7 @@ TEST_P(FutureTest, TimesOutAndIsAsItWas) {
     answer.reset();
     answer.set(2);  // what is there is given whatever the deadline
     EXPECT_EQ(answer.wait(Deadline::after(-1s)).value(), 2);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -204,6 +210,7 @@ TEST_P(FutureTest, IsAsItWasWhenItsWaiterIsCancelled) {
     await_parked(second);
     answer.set(9);
     EXPECT_EQ(second.join().value(), 9);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -232,6 +239,7 @@ TEST_P(FutureTest, EndsOneWayWhenCancelRacesWithSet) {
       }
       ASSERT_EQ(end.value(), i);
       answer.reset();
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -271,10 +279,11 @@ TEST(FutureThreadTest, ServesThreadsWithoutARuntime) {
   }
 }
 
-struct Count : AnyFuture::Callback {
-  Count() noexcept
-      : Callback{
-            [](Callback& it) noexcept { ++static_cast<Count&>(it).calls; }} {}
+struct CallCount : AnyFuture::Callback {
+  CallCount() noexcept
+      : Callback{[](Callback& it) noexcept {
+          ++static_cast<CallCount&>(it).calls;
+        }} {}
   std::atomic<int> calls{0};
 };
 
@@ -282,7 +291,7 @@ struct Count : AnyFuture::Callback {
 TEST_P(FutureTest, CallsItsCallbackWhenItIsSet) {
   in_fiber([] {
     Future<int> answer;
-    Count count;
+    CallCount count;
     EXPECT_TRUE(answer.subscribe(count));
     EXPECT_EQ(count.calls, 0);
     answer.set(1);
@@ -297,7 +306,7 @@ TEST_P(FutureTest, RefusesACallbackOnceItIsSet) {
   in_fiber([] {
     Future<> done;
     done.set(Errc::denied);
-    Count count;
+    CallCount count;
     EXPECT_FALSE(done.subscribe(count));
     EXPECT_EQ(count.calls, 0);
     EXPECT_EQ(done.wait().error(), Errc::denied);
@@ -313,7 +322,7 @@ TEST_P(FutureTest, CallsOnceOrRefusesWhenSetRacesWithSubscribe) {
   in_fiber([] {
     for (int i = 0; i < 1'000; ++i) {
       Future<> done;
-      Count count;
+      CallCount count;
       Nursery nursery;
       nursery.spawn([&] { done.set(); });
       const bool subscribed = done.subscribe(count);

@@ -2,7 +2,9 @@
 // every operator new of this program.
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -20,6 +22,7 @@
 namespace {
 std::atomic<std::size_t> allocations{0};
 std::atomic<bool> refuse_arrays{false};
+std::atomic<std::size_t> channel_bytes{0};  // in use
 }  // namespace
 
 // Not inlined: the compiler would see a free() of what new gave.
@@ -50,10 +53,14 @@ std::atomic<bool> refuse_arrays{false};
                                      const std::nothrow_t&) noexcept {
   ++allocations;
   const auto unit = static_cast<std::size_t>(align);
-  return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+  void* const memory =
+      std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+  channel_bytes += malloc_usable_size(memory);
+  return memory;
 }
 [[gnu::noinline]] void operator delete(void* memory,
                                        std::align_val_t) noexcept {
+  channel_bytes -= malloc_usable_size(memory);
   std::free(memory);
 }
 [[gnu::noinline]] void* operator new[](std::size_t size) {
@@ -84,6 +91,7 @@ class SyncHeapTest : public test::RuntimeTest {
     end();
     EXPECT_TRUE(waiter.join());
     EXPECT_EQ(allocations - before, 0u);
+    EXPECT_TRUE(nursery.join());
   }
 };
 
@@ -181,6 +189,35 @@ TEST_F(SyncHeapTest, ChannelsAreAllocatedOnce) {
   }));
 }
 
+// C-12: as much as who waits needs, and as long as it is not received.
+TEST_F(SyncHeapTest, AClosedChannelHasRoomForThoseWhoWaited) {
+  using Page = std::array<char, 4096>;
+  Runtime runtime = start(1);
+  ASSERT_TRUE(runtime.run([] {
+    for (const std::size_t waiting : {1u, 3u, 100u}) {
+      auto channel = make_channel<Page>(1);
+      Page page{};
+      ASSERT_TRUE(channel.sender.send(page));
+      const std::size_t before = channel_bytes;
+      Nursery nursery;
+      for (std::size_t i = 0; i < waiting; ++i) {
+        await_parked(
+            nursery.spawn([&] { EXPECT_TRUE(channel.sender.send(page)); }));
+      }
+      channel.sender.close();
+      EXPECT_GE(channel_bytes - before, waiting * sizeof(Page));
+      EXPECT_LE(channel_bytes - before, (waiting + 4) * sizeof(Page));
+      ASSERT_TRUE(channel.receiver.receive());
+      for (std::size_t left = waiting; left > 0; --left) {
+        EXPECT_LE(channel_bytes - before, (left + 4 + 64) * sizeof(Page));
+        ASSERT_TRUE(channel.receiver.receive());
+      }
+      EXPECT_EQ(channel_bytes, before);
+      EXPECT_TRUE(nursery.join());
+    }
+  }));
+}
+
 TEST_F(SyncHeapTest, SelectAllocatesNothing) {
   Runtime runtime = start(2);
   ASSERT_TRUE(runtime.run([] {
@@ -263,6 +300,7 @@ TEST_F(SyncHeapTest, NoMemoryForATimerIsAnError) {
     await_parked(other);  // it is the first again
     EXPECT_TRUE(barrier.arrive_and_wait());
     EXPECT_TRUE(other.join());
+    EXPECT_TRUE(again.join());
   }));
 }
 

@@ -98,6 +98,7 @@ TEST_P(KeyedMutexTest, WaitsForItsKey) {
     { const auto ends_here = std::move(*held); }
     EXPECT_TRUE(waiter.join());
     EXPECT_EQ(locks.keys_in_use(), 0u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

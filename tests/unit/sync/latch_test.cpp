@@ -104,6 +104,7 @@ TEST_P(LatchTest, CountsDownAlthoughTheWaitIsCancelled) {
       EXPECT_EQ(latch.wait().error(), Errc::cancelled);
     });
     EXPECT_TRUE(second.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -122,6 +123,7 @@ TEST_P(LatchTest, MayGoAsSoonAsAWaitHasReturned) {
         while (!latch->try_wait()) this_fiber::yield();
       }
       latch.reset();
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

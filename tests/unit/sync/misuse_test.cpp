@@ -157,6 +157,7 @@ void unlock_for_another() {
   lock.lock();
   Nursery nursery;
   (void)nursery.spawn([&] { lock.unlock(); }).wait();
+  EXPECT_TRUE(nursery.join());
 }
 template <typename Lock>
 void destroy_held() {
@@ -173,6 +174,7 @@ void destroy_awaited() {
   }));
   await_parked(nursery.spawn([&] { lock->lock(); }));
   lock.reset();
+  EXPECT_TRUE(nursery.join());
 }
 
 constexpr const char* kTwice = "locked by the fiber or thread that holds it";

@@ -21,7 +21,7 @@ using test::Gate;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit Mutex made_at_compile_time;
+constinit Mutex mutex_made_early;
 
 class MutexTest : public WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, MutexTest, ::testing::Values(1u, 2u, 4u));
@@ -61,8 +61,8 @@ TEST_P(MutexTest, WorksUnderTheGuardsOfTheStandardLibrary) {
       EXPECT_FALSE(is_free(other));
     }
     EXPECT_TRUE(is_free(mutex));
-    std::lock_guard hold(made_at_compile_time);
-    EXPECT_FALSE(is_free(made_at_compile_time));
+    std::lock_guard hold(mutex_made_early);
+    EXPECT_FALSE(is_free(mutex_made_early));
   });
 }
 
@@ -154,6 +154,7 @@ TEST_P(MutexOwnerTest, GivesItToWhoFoundHimWaiting) {
     gate.open();
     EXPECT_TRUE(waiter.join());
     EXPECT_FALSE(holder.join().value());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -199,6 +200,7 @@ TEST_P(MutexTest, IsServedToTheNextWhenAWaiterGivesUp) {
     hold.unlock();
     EXPECT_TRUE(patient.join());
     EXPECT_TRUE(is_free(mutex));
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -232,6 +234,7 @@ TEST_P(MutexTest, LetsAFiberThatIsCancelledWaitOnInLock) {
     guarded = 1;
     hold.unlock();
     EXPECT_TRUE(waiter.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 

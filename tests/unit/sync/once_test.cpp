@@ -20,7 +20,7 @@ using test::Gate;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit Once made_at_compile_time;
+constinit Once once_made_early;
 
 class OnceTest : public WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, OnceTest, ::testing::Values(1u, 2u, 4u));
@@ -35,7 +35,7 @@ TEST_P(OnceTest, RunsOnce) {
       EXPECT_TRUE(once.done());
     }
     EXPECT_EQ(runs, 1);
-    EXPECT_TRUE(made_at_compile_time.call([] {}));
+    EXPECT_TRUE(once_made_early.call([] {}));
   });
 }
 

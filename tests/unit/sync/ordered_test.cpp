@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "support/gives_up.hpp"
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/ordered.hpp>
@@ -20,8 +21,8 @@
 namespace weft {
 namespace {
 
-using test::as_cancelled;
 using test::await_parked;
+using test::expect_gives_up;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
@@ -34,7 +35,7 @@ TEST_P(OrderedTest, GivesResultsInTheOrderOfSubmission) {
     const int count = explored() ? 40 : 400;
     Nursery nursery;
     auto [jobs, results] = make_ordered<int>(nursery, 8);
-    auto reader = nursery.spawn([results = results]() mutable {
+    auto reader = nursery.spawn([results = std::move(results)]() mutable {
       int next = 0;
       while (auto result = results.receive()) EXPECT_EQ(*result, next++);
       return next;
@@ -226,6 +227,59 @@ TEST_P(OrderedTest, PassesOnErrorsAndExceptionsInTheirPlace) {
   });
 }
 
+// Also if the child fails with what the end of the line looks like.
+TEST_P(OrderedTest, TellsAFailedChildFromTheEnd) {
+  in_fiber([] {
+    Nursery nursery;
+    auto [jobs, results] = make_ordered<int>(nursery, 8);
+    EXPECT_TRUE(jobs.spawn([]() -> Result<int> { return Errc::closed; }));
+    EXPECT_TRUE(jobs.spawn([] { return 2; }));
+    EXPECT_TRUE(jobs.spawn([]() -> Result<int> { return Error::user(5); }));
+    EXPECT_TRUE(jobs.spawn([] { return 4; }));
+    jobs.close(Error::user(5));
+    std::vector<Result<int>> ends;
+    Error end{Errc{}};
+    for (;;) {
+      auto child = results.next();
+      if (!child) {
+        end = child.error();
+        break;
+      }
+      ends.push_back(child->join());
+    }
+    EXPECT_EQ(end, Error::user(5));
+    ASSERT_EQ(ends.size(), 4u);
+    EXPECT_EQ(ends[0].error(), Errc::closed);
+    EXPECT_EQ(ends[1].value(), 2);
+    EXPECT_EQ(ends[2].error(), Error::user(5));
+    EXPECT_EQ(ends[3].value(), 4);
+    EXPECT_FALSE(nursery.join());  // either of the two failed first
+  });
+}
+
+TEST_P(OrderedTest, GivesTheChildThatAReceiveGaveUpNext) {
+  in_fiber([] {
+    Event may_end;
+    Nursery nursery;
+    auto [jobs, results] = make_ordered<int>(nursery, 4);
+    expect_gives_up(
+        [&results = results](Deadline by) { return results.next(by); });
+    ASSERT_TRUE(jobs.spawn([&]() -> Result<int> {
+      WEFT_TRY(may_end.wait());
+      return 1;
+    }));
+    ASSERT_TRUE(jobs.spawn([] { return 2; }));
+    EXPECT_EQ(results.receive(Deadline::after(1us)).error(), Errc::timed_out);
+    auto first = results.next();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(results.receive().value(),
+              2);  // the first one is not its any more
+    may_end.set();
+    EXPECT_EQ(first->join().value(), 1);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 TEST_P(OrderedTest, KeepsThePlaceOfAResultWhoseReceiverGaveUp) {
   in_fiber([] {
     Event may_end;
@@ -236,18 +290,8 @@ TEST_P(OrderedTest, KeepsThePlaceOfAResultWhoseReceiverGaveUp) {
       return 1;
     }));
     ASSERT_TRUE(jobs.spawn([] { return 2; }));
-    for (int i = 0; i < 3; ++i) {
-      EXPECT_EQ(results.receive(Deadline::after(1us)).error(), Errc::timed_out);
-    }
-    auto hasty = nursery.spawn([results = results]() mutable {
-      EXPECT_EQ(results.receive().error(), Errc::cancelled);
-    });
-    await_parked(hasty);
-    hasty.cancel();
-    EXPECT_TRUE(hasty.join());
-    as_cancelled([&, results = results]() mutable {
-      EXPECT_EQ(results.receive().error(), Errc::cancelled);
-    });
+    expect_gives_up(
+        [&results = results](Deadline by) { return results.receive(by); });
     may_end.set();
     EXPECT_EQ(results.receive().value(), 1);
     EXPECT_EQ(results.receive().value(), 2);
@@ -282,6 +326,7 @@ TEST_P(OrderedTest, RefusesAnEmptyHandleAndAClosedNursery) {
     EXPECT_FALSE(no_results);
     EXPECT_EQ(no_jobs.spawn([] { return 1; }).error(), Errc::invalid);
     EXPECT_EQ(no_results.receive().error(), Errc::invalid);
+    EXPECT_EQ(no_results.next().error(), Errc::invalid);
     no_jobs.close();
     no_results.close();
 

@@ -19,14 +19,13 @@ namespace {
 
 using test::await_parked;
 using test::Gate;
+using test::kIgnore;
+using test::kNothing;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
 class SelectKindsTest : public WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, SelectKindsTest, ::testing::Values(1u, 2u));
-
-constexpr auto kIgnore = [](auto&&) {};
-constexpr auto kNothing = [] {};
 
 // ---- Deadline, otherwise
 
@@ -119,6 +118,7 @@ TEST_P(SelectKindsTest, WaitsForEvents) {
     await_parked(again);
     one.set();
     EXPECT_EQ(again.join().value(), 0u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -142,6 +142,7 @@ TEST_P(SelectKindsTest, WaitsForASequencerToReachAToken) {
                      on_deadline(Deadline::after(-1s), kNothing))
                   .value(),
               1u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -171,6 +172,7 @@ TEST_P(SelectKindsTest, WaitsForFuturesAndTakesTheValue) {
     EXPECT_EQ(why, Errc::denied);
     // Nobody is left at the one that lost.
     EXPECT_EQ(number.wait(Deadline::after(-1s)).error(), Errc::timed_out);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -198,9 +200,27 @@ TEST_P(SelectKindsTest, WaitsForTasksAndJoinsThem) {
     EXPECT_EQ(select(on_done(slow, kNothing)).value(), 0u);
     EXPECT_TRUE(slow);  // without its result it is not joined
     EXPECT_TRUE(slow.join());
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// As of a channel: it is ready, and the handler is told.
+TEST_P(SelectKindsTest, SaysInvalidOfAnEmptyTask) {
+  in_fiber([] {
     Task<int> none;
-    EXPECT_TRUE(select(on_done(
-        none, [](Result<int> end) { EXPECT_EQ(end.error(), Errc::invalid); })));
+    Error told = Errc{};
+    const auto hear = [&](Result<int> end) { told = end.error(); };
+    EXPECT_EQ(select(on_done(none, hear)).value(), 0u);
+    EXPECT_EQ(told, Errc::invalid);
+    bool ran = false;
+    EXPECT_TRUE(select(on_done(none, [&] { ran = true; }),
+                       otherwise([] { FAIL() << "an empty task is ready"; })));
+    EXPECT_TRUE(ran);
+    Nursery nursery;
+    (void)nursery.join();
+    auto refused = nursery.spawn([] { return 1; });
+    EXPECT_EQ(select(on_done(refused, hear)).value(), 0u);
+    EXPECT_EQ(told, Errc::closed);  // why it never started
   });
 }
 
@@ -236,6 +256,7 @@ TEST_P(SelectKindsTest, LeavesWhatLostAsItWas) {
     }
     go.set();
     EXPECT_TRUE(task.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -270,6 +291,7 @@ TEST_P(SelectKindsTest, WaitsForWaitablesOfOnesOwn) {
               1u);
     EXPECT_EQ(told, Errc::closed);
     EXPECT_EQ(one.waiting(), 0u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -20,6 +20,7 @@ namespace {
 using test::as_cancelled;
 using test::await_parked;
 using test::fill;
+using test::kIgnore;
 using test::kNone;
 using namespace std::chrono_literals;
 
@@ -27,8 +28,6 @@ class SelectTest : public test::ChannelsTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, SelectTest,
                          ::testing::Combine(::testing::Values(1u, 2u),
                                             ::testing::Bool()));
-
-constexpr auto kIgnore = [](auto&&) {};
 
 // Nobody is left at it: a try meets nobody, and what is sent stays.
 void expect_unused(Channel<int>& channel) {
@@ -283,6 +282,7 @@ TEST_P(SelectTest, IsToldOfACloseWhileItWaits) {
     EXPECT_EQ(second.join().value(), 0u);
     EXPECT_EQ(told, Error::user(6));
     EXPECT_TRUE(value);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -307,6 +307,7 @@ TEST_P(SelectTest, IsLetInByACloseBehindTheBuffer) {
     ASSERT_EQ(all.size(), capacity + 1);
     EXPECT_EQ(all.back(), 99);
     expect_unused(other);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -352,6 +353,7 @@ TEST_P(SelectTest, IsCancelledAndNothingHasHappened) {
     });
     EXPECT_FALSE(ran);
     EXPECT_EQ(one.receiver.size(), inside);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

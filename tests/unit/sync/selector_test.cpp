@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "support/channel_test.hpp"
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
@@ -14,12 +18,13 @@ namespace weft {
 namespace {
 
 using test::await_parked;
+using test::kNothing;
 using namespace std::chrono_literals;
 
 class SelectorTest : public test::WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, SelectorTest, ::testing::Values(1u, 2u));
 
-constexpr auto kNothing = [] {};
+Event kNever;
 
 TEST_P(SelectorTest, WaitsForACountKnownAtRunTime) {
   in_fiber([] {
@@ -51,6 +56,7 @@ TEST_P(SelectorTest, WaitsForACountKnownAtRunTime) {
     }
     EXPECT_EQ(got, std::vector<int>(kChannels, 3));
     for (auto& channel : channels) EXPECT_EQ(channel.sender.size(), 0u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -80,6 +86,128 @@ TEST_P(SelectorTest, FindsHandlesThatBecameEmptyReady) {
     EXPECT_TRUE(selector.wait());
     EXPECT_EQ(errors, (std::vector<Error>{Errc{}, Errc::invalid, Errc{},
                                           Errc::invalid}));
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// A loop over inputs that end one after the other.
+TEST_P(SelectorTest, LetsAHandlerRemoveItsOwnCase) {
+  in_fiber([] {
+    std::vector<Channel<int>> inputs;
+    for (int i = 0; i < 3; ++i) inputs.push_back(make_channel<int>(4));
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t n = 0; n <= i; ++n) {
+        EXPECT_TRUE(inputs[i].sender.send(10));
+      }
+      inputs[i].sender.close();
+    }
+    const auto alive = std::make_shared<int>(0);
+    Selector selector(3);
+    int open = 3;
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(selector.add(on_receive(
+          inputs[i].receiver, [&, i, keeps = alive](Result<int> value) {
+            if (value) {
+              *keeps += *value;
+              return;
+            }
+            selector.remove(i);
+            selector.remove(i);  // once is enough
+            EXPECT_EQ(alive.use_count(), 2 + open - 1);
+            *keeps += 1;  // it is still there
+            --open;
+          })));
+    }
+    while (open != 0) EXPECT_TRUE(selector.wait());
+    EXPECT_EQ(*alive, 63);
+    EXPECT_EQ(alive.use_count(), 1);
+    EXPECT_EQ(selector.wait().error(), Errc::invalid);
+    EXPECT_EQ(selector.add(on_event(kNever, kNothing)).value(), 0u);
+  });
+}
+
+TEST_P(SelectorTest, LetsAHandlerThatThrowsRemoveItsOwnCase) {
+  in_fiber([] {
+    Event event;
+    event.set();
+    const auto alive = std::make_shared<int>(0);
+    Selector selector(1);
+    EXPECT_TRUE(selector.add(on_event(event, [&, keeps = alive] {
+      selector.remove(0);
+      throw std::runtime_error("handler");
+    })));
+    EXPECT_THROW((void)selector.wait(), std::runtime_error);
+    EXPECT_EQ(alive.use_count(), 1);
+    EXPECT_EQ(selector.try_wait().error(), Errc::would_block);
+  });
+}
+
+// What the inner wait removes is in use by the outer one.
+TEST_P(SelectorTest, LetsAHandlerWaitAtIt) {
+  in_fiber([] {
+    Event outer;
+    Event inner;
+    outer.set();
+    const auto alive = std::make_shared<int>(0);
+    Selector selector(2);
+    EXPECT_TRUE(selector.add(on_event(outer, [&, keeps = alive] {
+      outer.reset();
+      inner.set();
+      EXPECT_EQ(selector.wait().value(), 1u);
+      EXPECT_EQ(keeps.use_count(), 2);
+      outer.set();
+      EXPECT_EQ(selector.try_wait().error(), Errc::would_block);
+      EXPECT_EQ(selector.add(on_event(kNever, kNothing)).error(),
+                Errc::exhausted);  // its place is not free yet
+      ++*keeps;
+    })));
+    EXPECT_TRUE(selector.add(on_event(inner, [&] {
+      inner.reset();
+      selector.remove(0);
+    })));
+    EXPECT_EQ(selector.wait().value(), 0u);
+    EXPECT_EQ(*alive, 1);
+    EXPECT_EQ(alive.use_count(), 1);
+  });
+}
+
+TEST_P(SelectorTest, SendsAValueThatIsKept) {
+  in_fiber([] {
+    auto [to, from] = make_channel<std::string>(2);
+    std::string line = "a line that is too long to be moved by its bytes";
+    const std::string same = line;
+    Selector selector(1);
+    int sent = 0;
+    EXPECT_TRUE(selector.add(on_send(to, std::ref(line), [&](Status end) {
+      EXPECT_TRUE(end);
+      line = std::to_string(++sent);
+    })));
+    EXPECT_EQ(line, same);
+    EXPECT_TRUE(selector.wait());
+    EXPECT_TRUE(selector.wait());
+    EXPECT_EQ(selector.try_wait().error(), Errc::would_block);
+    EXPECT_EQ(line, "2");
+    EXPECT_EQ(from.receive().value(), same);
+    EXPECT_EQ(from.receive().value(), "1");
+    EXPECT_TRUE(select(on_send(to, std::ref(line), kNothing)));
+    EXPECT_EQ(from.receive().value(), "2");
+  });
+}
+
+TEST_P(SelectorTest, SaysThatItHasNoCases) {
+  in_fiber([] {
+    for (const std::size_t room : {0u, 3u}) {
+      Selector selector(room);
+      EXPECT_EQ(selector.wait().error(), Errc::invalid);
+      EXPECT_EQ(selector.try_wait().error(), Errc::would_block);
+      EXPECT_EQ(selector.wait(Deadline::after(-1s)).error(), Errc::timed_out);
+      const auto when = Deadline::after(30us);
+      EXPECT_EQ(selector.wait(when).error(), Errc::timed_out);
+      EXPECT_TRUE(when.expired());
+      selector.remove(0);
+    }
+    Selector none(0);
+    EXPECT_EQ(none.add(on_event(kNever, kNothing)).error(), Errc::exhausted);
   });
 }
 

@@ -60,6 +60,7 @@ TEST_P(SemaphoreTest, WantsAsManyReleasesAsItBeganBelowZero) {
     semaphore.release();
     EXPECT_TRUE(waiter.join());
     EXPECT_FALSE(semaphore.try_acquire());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -169,14 +170,15 @@ TEST_P(SemaphoreTest, LosesNoPermitToWhoGaveUp) {
     auto second = nursery.spawn([&] { EXPECT_TRUE(semaphore.acquire()); });
     await_parked(second);
     first.cancel();
-    semaphore.release();
     EXPECT_TRUE(first.join());
+    semaphore.release();
     EXPECT_TRUE(second.join());
     EXPECT_EQ(permits_of(semaphore), 0);
     semaphore.release();
     as_cancelled(
         [&] { EXPECT_EQ(semaphore.acquire().error(), Errc::cancelled); });
     EXPECT_EQ(permits_of(semaphore), 1);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

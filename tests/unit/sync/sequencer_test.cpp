@@ -75,6 +75,7 @@ TEST_P(SequencerTest, WakesWhoWaitsForTheValueItComesTo) {
     EXPECT_FALSE(fifth.done());
     sequencer.advance(100);
     EXPECT_TRUE(fifth.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -322,6 +323,7 @@ TEST_P(SequencerTest, IsAsItWasWhenAWaitEndsEarly) {
     EXPECT_FALSE(second.done());
     sequencer.increment();
     EXPECT_TRUE(second.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -21,7 +21,7 @@ using test::Gate;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
-constinit SharedMutex made_at_compile_time;
+constinit SharedMutex shared_mutex_made_early;
 
 class SharedMutexTest : public WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, SharedMutexTest,
@@ -66,7 +66,7 @@ TEST_P(SharedMutexTest, WorksUnderTheGuardsOfTheStandardLibrary) {
       EXPECT_FALSE(may_read(other));
     }
     EXPECT_TRUE(may_write(mutex));
-    std::unique_lock writes(made_at_compile_time, std::try_to_lock);
+    std::unique_lock writes(shared_mutex_made_early, std::try_to_lock);
     EXPECT_TRUE(writes.owns_lock());
   });
 }
@@ -132,6 +132,7 @@ TEST_P(SharedMutexTest, StopsNewReadersForAWriterWhoWaits) {
     reads.unlock();
     EXPECT_TRUE(writer.join());
     EXPECT_TRUE(may_read(mutex));
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -204,6 +205,7 @@ TEST_P(SharedMutexTest, LetsReadersInWhenAWriterTimesOut) {
     EXPECT_TRUE(reader.join());
     EXPECT_TRUE(writer.join());
     EXPECT_TRUE(may_read(mutex));
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -246,6 +248,7 @@ TEST_P(SharedMutexTest, KeepsReadersOutWhenOneOfTwoWritersGivesUp) {
     EXPECT_FALSE(may_read(mutex));
     reads.unlock();
     EXPECT_TRUE(second.join());
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -273,6 +276,7 @@ TEST_P(SharedMutexTest, IsServedToTheOthersWhenAReaderGivesUp) {
     EXPECT_TRUE(may_write(mutex));
     EXPECT_TRUE(mutex.acquire_shared(Deadline::after(-1s)));
     EXPECT_TRUE(mutex.acquire(Deadline::after(-1s)));
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -305,6 +309,7 @@ TEST_P(SharedMutexTest, LetsACancelledFiberLockButNotAcquire) {
       std::lock_guard writes(mutex);
     });
     EXPECT_TRUE(may_write(mutex));
+    EXPECT_TRUE(nursery.join());
   });
 }
 

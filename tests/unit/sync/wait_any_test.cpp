@@ -79,6 +79,7 @@ TEST_P(WaitAnyTest, IsWokenByEachOfThem) {
         several.futures[chosen].set();
         EXPECT_EQ(waiter.join().value(), chosen);
         expect_unused(several);
+        EXPECT_TRUE(nursery.join());
       });
     }
   }
@@ -93,6 +94,7 @@ TEST_P(WaitAnyTest, GivesTheValueAfterwards) {
     nursery.spawn([&] { text.set("here"); });
     ASSERT_EQ(wait_any(both).value(), 1u);
     EXPECT_EQ(text.wait(Deadline::after(-1s)).value(), "here");
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -129,6 +131,7 @@ TEST_P(WaitAnyTest, TakesThemAllOneByOne) {
       ASSERT_TRUE(left[*found]->is_set());
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(*found));
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -177,6 +180,7 @@ TEST_P(WaitAnyTest, IsCancelledAndLeavesThemAsTheyWere) {
     several.futures[0].set();
     as_cancelled([&] { EXPECT_EQ(several.wait().error(), Errc::cancelled); });
     EXPECT_EQ(several.wait().value(), 0u);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -227,6 +231,7 @@ TEST_P(WaitAnyTest, MixesFuturesOfAllKinds) {
     EXPECT_EQ(wait_any(all).value(), 0u);
     reached.cancel();
     opened.cancel();
+    EXPECT_TRUE(nursery.join());
   });
 }
 

@@ -51,6 +51,7 @@ TEST_P(WaitGroupTest, WaitsUntilAllIsDone) {
       EXPECT_TRUE(group.wait());
       for (const int one : plain) EXPECT_EQ(one, round);
     }
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -92,6 +93,7 @@ TEST_P(WaitGroupTest, IsAsItWasWhenAWaitEndsEarly) {
     group.done();
     EXPECT_TRUE(second.join());
     as_cancelled([&] { EXPECT_EQ(group.wait().error(), Errc::cancelled); });
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -106,6 +108,7 @@ TEST_P(WaitGroupTest, MayGoAsSoonAsAWaitHasReturned) {
       }
       ASSERT_TRUE(group->wait());
       group.reset();
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

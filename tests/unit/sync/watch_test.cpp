@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/gives_up.hpp"
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/broadcast.hpp>
@@ -20,6 +21,7 @@ namespace {
 
 using test::as_cancelled;
 using test::await_parked;
+using test::expect_gives_up;
 using test::WorkersTest;
 using namespace std::chrono_literals;
 
@@ -66,16 +68,7 @@ TEST_P(WatchTest, LeavesSeenAsItWasIfItGivesUp) {
   in_fiber([] {
     Watch<int> watch(0);
     std::uint64_t seen = 1;
-    EXPECT_EQ(watch.changed(seen, Deadline::after(1us)).error(),
-              Errc::timed_out);
-    EXPECT_EQ(watch.changed(seen, Deadline::after(-1s)).error(),
-              Errc::timed_out);
-    Nursery nursery;
-    auto waiter = nursery.spawn(
-        [&] { EXPECT_EQ(watch.changed(seen).error(), Errc::cancelled); });
-    await_parked(waiter);
-    waiter.cancel();
-    EXPECT_TRUE(waiter.join());
+    expect_gives_up([&](Deadline by) { return watch.changed(seen, by); });
     watch.set(1);
     as_cancelled([&] {
       EXPECT_EQ(watch.changed(seen).error(), Errc::cancelled);
@@ -85,7 +78,6 @@ TEST_P(WatchTest, LeavesSeenAsItWasIfItGivesUp) {
     EXPECT_EQ(seen, 1u);
     EXPECT_EQ(watch.changed(seen).value(), 2);
     EXPECT_EQ(seen, 3u);
-    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -113,6 +105,27 @@ TEST_P(WatchTest, EndsOnceTheLatestWasSeen) {
     std::uint64_t last = ~std::uint64_t{0};
     EXPECT_EQ(watch.changed(last).error(), Error::user(5));
     EXPECT_TRUE(nursery.join());
+  });
+}
+
+// Whose readers would wait for ever: it is older than their nursery.
+TEST_P(WatchTest, IsClosedByItsGuardOnTheWayOut) {
+  in_fiber([] {
+    Watch<int> watch(0);
+    const auto throws = [&] {
+      Nursery nursery;
+      const CloseGuard guard(watch);
+      auto reader = nursery.spawn([&] {
+        std::uint64_t seen = 0;
+        while (watch.changed(seen)) {
+        }
+        EXPECT_EQ(seen, 1u);
+      });
+      await_parked(reader);
+      throw std::runtime_error("on the way");
+    };
+    EXPECT_THROW(throws(), std::runtime_error);
+    EXPECT_TRUE(watch.closed());
   });
 }
 

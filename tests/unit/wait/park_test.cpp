@@ -1,6 +1,7 @@
 #include "wait/park.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -177,6 +178,7 @@ TEST_P(ParkTest, AParkedFiberRunsNothingUntilItIsUnparked) {
     }
     EXPECT_TRUE(task.join());
     EXPECT_EQ(steps, kRounds);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -195,6 +197,61 @@ TEST_P(ParkTest, ACancelEndsAPark) {
     while (!started) this_fiber::yield();
     task.cancel();
     EXPECT_EQ(task.join().error(), Errc::cancelled);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// A stop is no wake that is answered first.
+TEST_P(ParkTest, AStopIsAnsweredByTheParkThatItEnds) {
+  undisturbed();
+  in_fiber([&] {
+    Atomic<std::uint32_t> flag{0};
+    Nursery nursery;
+    auto parked = nursery.spawn([&] { return park_if(flag, 0); });
+    while (parked.state() != FiberState::parked) this_fiber::yield();
+    parked.cancel();
+    EXPECT_EQ(parked.join().error(), Errc::cancelled);
+
+    std::atomic<int> step = 0;
+    auto running = nursery.spawn([&] {
+      step = 1;
+      while (step != 2) this_fiber::yield();
+      const Status end = park_if(flag, 0);
+      EXPECT_EQ(park_if(flag, 0).error(), Errc::cancelled);  // and stays so
+      EXPECT_TRUE(park_if(flag, 1));  // there is nothing to wait for
+      return end;
+    });
+    while (step != 1) this_fiber::yield();
+    running.cancel();
+    step = 2;
+    EXPECT_EQ(running.join().error(), Errc::cancelled);
+
+    auto late = nursery.spawn([&] {
+      const CancelScope scope(Deadline::after(std::chrono::milliseconds(1)));
+      return park_if(flag, 0).error() == Errc::timed_out;
+    });
+    EXPECT_TRUE(late.join().value());
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// What it was woken for counts more than the stop.
+TEST_P(ParkTest, AChangedFlagIsAnsweredBeforeAStop) {
+  in_fiber([&] {
+    Atomic<std::uint32_t> flag{0};
+    ParkHandle handle;
+    Nursery nursery;
+    auto task = nursery.spawn([&] {
+      handle = park_handle();
+      Status end;
+      while (flag.load(acquire) == 0) end = park_if(flag, 0);
+      return end;
+    });
+    while (task.state() != FiberState::parked) this_fiber::yield();
+    flag.store(1, release);
+    task.cancel();
+    unpark(handle);
+    EXPECT_TRUE(task.join());
     EXPECT_TRUE(nursery.join());
   });
 }

@@ -84,6 +84,7 @@ TEST_P(SleepTest, EndsBeforeALongerOneThatBeganEarlier) {
     EXPECT_FALSE(longer.done());
     longer.cancel();
     EXPECT_EQ(longer.join().error(), Errc::cancelled);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -114,6 +115,7 @@ TEST_P(SleepTest, IsCancelledBeforeDuringAndAfter) {
       sleeper.cancel();
       const Status end = sleeper.join();
       EXPECT_TRUE(end || end.error() == Errc::cancelled);
+      EXPECT_TRUE(nursery.join());
     }
   });
 }
@@ -136,6 +138,7 @@ TEST_P(SleepTest, FailsAtOnceInACancelledFiber) {
     fiber.cancel();
     EXPECT_TRUE(fiber.join());
     EXPECT_TRUE(cancelled);
+    EXPECT_TRUE(nursery.join());
   });
 }
 

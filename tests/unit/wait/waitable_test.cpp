@@ -109,6 +109,7 @@ TEST_P(WaitableTest, TriesPublishesParksAndTriesAgain) {
     EXPECT_EQ(numbers.tries, 2);
     EXPECT_EQ(numbers.publishes, 1);
     EXPECT_EQ(numbers.unpublishes, 1);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -152,6 +153,7 @@ TEST_P(WaitableTest, WaitsOnWhenWokenForNothing) {
     EXPECT_FALSE(taker.done());
     numbers.put(9);
     EXPECT_EQ(taker.join().value(), 9);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -221,6 +223,7 @@ TEST_P(WaitableTest, EndsOneWayWhenCancelRacesWithData) {
       values += got.has_value();
       cancels += !got && got.error() == Errc::cancelled;
       EXPECT_TRUE(numbers.nobody_waits());
+      EXPECT_TRUE(nursery.join());
     }
     EXPECT_EQ(values + cancels, kRounds);
   });
@@ -232,7 +235,7 @@ TEST_P(WaitableTest, EndsOneWayWhenCloseRacesWithItsPublish) {
     constexpr int kRounds = 500;
     for (int i = 0; i < kRounds; ++i) {
       Numbers numbers;
-      Nursery nursery;
+      Nursery nursery({.on_failure = OnFailure::wait_for_all});
       auto taker = nursery.spawn([&] { return numbers.take(); });
       auto giver = nursery.spawn([&, i] {
         if (i % 2 == 0) numbers.put(1);
@@ -260,7 +263,7 @@ TEST_P(WaitableTest, EndsOneWayWhenADeadlineRacesWithData) {
     int left = 0;
     for (int i = 0; i < kRounds; ++i) {
       Numbers numbers;
-      Nursery nursery;
+      Nursery nursery({.on_failure = OnFailure::wait_for_all});
       auto taker = nursery.spawn([&numbers, i] {
         return numbers.take(Deadline::after(std::chrono::microseconds(i % 20)));
       });
@@ -289,6 +292,7 @@ TEST_P(WaitableTest, ServesManyWaitersOnceEach) {
     for (int i = 1; i <= kTakers; ++i) numbers.put(i);
     for (auto& taker : takers) sum += taker.join().value();
     EXPECT_EQ(sum, std::int64_t{kTakers} * (kTakers + 1) / 2);
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -362,6 +366,7 @@ TEST_P(WaitableTest, TellsTheReasonOfItsWake) {
       }
       EXPECT_TRUE(waiter.join());
       EXPECT_EQ(reasons.seen, reason);
+      EXPECT_TRUE(nursery.join());
     }
   });
 }

@@ -1,0 +1,97 @@
+#include "unit/diag/checked_code.hpp"
+
+#include <utility>
+
+namespace weft::test {
+
+namespace {
+
+volatile int checked_sink;
+
+int count_before_main() {
+  int count = 0;
+  for (int i = 0; i < 100; ++i) count = count + 1 + checked_sink;
+  return count;
+}
+
+struct CountsWhenDestroyed {
+  ~CountsWhenDestroyed() { checked_turns(turns); }
+  int turns;
+};
+
+}  // namespace
+
+const int checked_before_main = count_before_main();
+
+void checked_turns(int turns) {
+  for (int i = 0; i < turns; ++i) checked_sink = i;
+}
+
+[[gnu::noinline]] int checked_depth(int depth) {
+  if (depth == 0) return 0;
+  return checked_depth(depth - 1) + 1;
+}
+
+void checked_spin_until(const std::atomic<bool>& flag) {
+  while (!flag.load()) {
+  }
+}
+
+void checked_spin_for_ever() {
+  for (;;) checked_sink = 0;
+}
+
+void checked_play(std::atomic<int>& turn, int mine, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    while (turn.load() != mine) {
+    }
+    turn.store(1 - mine);
+  }
+}
+
+void checked_odd_places(int turns) noexcept {
+  try {
+    const CountsWhenDestroyed counts{turns};
+    throw turns;
+  } catch (int caught) {
+    checked_turns(caught);
+  }
+}
+
+void checked_under_mutex(Mutex& mutex, int& count, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    mutex.lock();
+    const int before = count;
+    checked_turns(10);
+    count = before + 1;
+    mutex.unlock();
+  }
+}
+
+CheckedElement::CheckedElement(CheckedElement&& other) noexcept
+    : value(std::exchange(other.value, 0)) {
+  checked_turns(20);
+}
+CheckedElement& CheckedElement::operator=(CheckedElement&& other) noexcept {
+  checked_turns(20);
+  value = std::exchange(other.value, 0);
+  return *this;
+}
+CheckedElement::~CheckedElement() { checked_turns(5); }
+
+void checked_send(Sender<CheckedElement> to, std::size_t count) {
+  for (std::size_t i = 1; i <= count; ++i) {
+    if (!to.send(CheckedElement(i))) return;
+  }
+}
+
+std::size_t checked_receive(Receiver<CheckedElement> from) {
+  std::size_t sum = 0;
+  for (;;) {
+    auto got = from.receive();
+    if (!got) return sum;
+    sum += got->value;
+  }
+}
+
+}  // namespace weft::test
