@@ -1,0 +1,7 @@
+#include "checked_loop.hpp"
+
+namespace bench {
+
+WEFT_BENCH_LOOP(checked_loop)
+
+}  // namespace bench

@@ -1,0 +1,122 @@
+// contain.cpp: what do hostile neighbours cost those who behave?
+//
+// A request comes every 200 us and is passed through a channel to another fiber
+// and back; its latency counts from the moment it was due. Meanwhile a hostile
+// program runs in a nursery of its own, with limits, and is recharged once it
+// has run out, but no more often than every 10 ms.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "harness.hpp"
+
+namespace {
+
+using weft::Budget, weft::Deadline, weft::Nursery;
+using namespace std::chrono_literals;
+namespace this_fiber = weft::this_fiber;
+
+constexpr Budget kMeal{
+    .ops = 50'000, .memory = 1u << 20, .spawn_count = 50, .channel_ops = 500};
+
+void compute_for_ever(Nursery& /*around*/) {
+  for (;;) weft::yield_check();
+}
+void fork_for_ever(Nursery& around) {
+  Nursery own;
+  while (own.try_spawn({.budget = Budget{.ops = 100}}, [] {
+    for (;;) weft::yield_check();
+  })) {
+  }
+  compute_for_ever(around);
+}
+void allocate_for_ever(Nursery& around) {
+  for (;;) (void)around.memory()->allocate(4096);
+}
+void flood_for_ever(Nursery& around) {
+  auto [sender, receiver] = weft::make_channel<int>(64);
+  while (sender.try_send(1).error().code() != weft::Errc::exhausted) {
+  }
+  compute_for_ever(around);
+}
+
+// Microseconds, sorted.
+std::vector<double> latencies(std::int64_t requests) {
+  auto [ask, asked] = weft::make_channel<int>(1);
+  auto [answer, answered] = weft::make_channel<int>(1);
+  Nursery nursery;
+  nursery.spawn(
+      [asked = std::move(asked), answer = std::move(answer)]() mutable {
+        for (int request : asked) (void)answer.send(int{request});
+      });
+  std::vector<double> found;
+  auto due = weft::Clock::now();
+  for (std::int64_t i = 0; i < requests; ++i) {
+    due += 200us;
+    (void)this_fiber::sleep_until(Deadline(due));
+    (void)ask.send(1);
+    (void)answered.receive();
+    const auto late = weft::Clock::now() - due;
+    found.push_back(std::chrono::duration<double, std::micro>(late).count());
+  }
+  ask.close();
+  (void)nursery.join();
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+double p99_beside(std::int64_t requests, void (*hostile)(Nursery&)) {
+  Nursery outer;
+  Nursery sandbox(this_fiber::runtime());
+  sandbox.spawn({.budget = kMeal, .on_failure = weft::OnFailure::keep},
+                [&] { hostile(sandbox); });
+  std::atomic<bool> over{false};
+  outer.spawn([&] {
+    while (!over) {
+      const auto hungry = sandbox.wait_exhausted(Deadline::after(5ms));
+      if (!hungry) continue;
+      (void)this_fiber::sleep_for(10ms);
+      (void)sandbox.recharge(hungry->fiber, kMeal);
+    }
+  });
+  const auto found = latencies(requests);
+  over = true;
+  (void)outer.join();
+  sandbox.cancel();
+  (void)sandbox.join();
+  return found[found.size() * 99 / 100];
+}
+
+bench::Outcome contain(const bench::Options& options) {
+  return bench::in_runtime(options.workers, [&options] {
+    const double cpu = bench::cpu_ms();
+    const auto quiet = latencies(options.n);
+    const double base = quiet[quiet.size() * 99 / 100];
+    const double loop = p99_beside(options.n, compute_for_ever);
+    const double forks = p99_beside(options.n, fork_for_ever);
+    const double memory = p99_beside(options.n, allocate_for_ever);
+    const double flood = p99_beside(options.n, flood_for_ever);
+    bench::Outcome outcome{
+        "worst_ratio",
+        std::max(std::max(loop, forks), std::max(memory, flood)) / base,
+        bench::cpu_ms() - cpu};
+    outcome.more = {{"quiet_p99_us", base},
+                    {"loop_p99_us", loop},
+                    {"forks_p99_us", forks},
+                    {"memory_p99_us", memory},
+                    {"channel_p99_us", flood}};
+    return outcome;
+  });
+}
+
+const bench::Register kContain({
+    .name = "contain",
+    .question = "p99 of a neighbour of hostile programs, against quiet",
+    .usual_n = 2'000,
+    .run = contain,
+    .usual_workers = 2,
+});
+
+}  // namespace
