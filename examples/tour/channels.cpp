@@ -98,12 +98,13 @@ void channels() {
                      weft::on_event(stopped, [] {}),
                      weft::on_deadline(Deadline::after(1h), [] {}));
     tell(which && *which == 1, "select waits for the first of three");
+    nursery.join().value();
   }
   {
     constexpr int kJobs = 200;
     Nursery nursery;
     auto [jobs, results] = weft::make_ordered<int>(nursery, 8);
-    auto reader = nursery.spawn([results = results]() mutable {
+    auto reader = nursery.spawn([results = std::move(results)]() mutable {
       int next = 0;
       while (auto result = results.receive()) next += *result == next ? 1 : 0;
       return next;
@@ -117,6 +118,7 @@ void channels() {
     jobs.close();
     tell(reader.join().value_or(0) == kJobs,
          "%d children at once, their results in the order of spawning", kJobs);
+    nursery.join().value();
   }
 }
 

@@ -39,7 +39,8 @@ void exceptions() {
         throw;
       }
     });
-  });  // inner is not joined: its failure becomes that of this child
+    inner.join().value();  // rethrows it
+  });
   std::string heard;
   try {
     (void)task.join();

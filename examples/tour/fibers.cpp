@@ -150,6 +150,7 @@ void timers() {
   sleeper.cancel();
   tell(sleeper.join().error() == Errc::cancelled,
        "cancel() ended a sleep of an hour");
+  second.join().value();
 }
 
 void migration() {

@@ -72,6 +72,7 @@ void locks() {
     });
     tell(gave_up.join().value(),
          "who waits with a deadline gives up, and nothing is lost");
+    nursery.join().value();
   }
 }
 

@@ -82,6 +82,7 @@ int main(int count, char** arguments) {
     tour::threads();
     tour::locks();
     tour::channels();
+    tour::cancellation();
     tour::statistics();
   });
   tour::exploration();

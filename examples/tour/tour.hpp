@@ -30,6 +30,7 @@ void two_runtimes();
 void threads();
 void locks();
 void channels();
+void cancellation();
 void statistics();
 void exploration();  // not a fiber
 

@@ -53,6 +53,7 @@ int main() {
           },
           std::make_unique<int>(21));
       show(**doubled.join() == 42, "a move-only value goes in and comes out");
+      nursery.join().value();
     }
 
     show(sum_of_ports("80", "443").value() == 523, "two results, one sum");

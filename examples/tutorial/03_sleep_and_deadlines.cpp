@@ -57,6 +57,7 @@ int main() {
       busy.cancel();
       show(busy.join().error() == Errc::cancelled && rounds > 0,
            "checkpoint() ends a loop");
+      nursery.join().value();
     }
 
     {  // cancelled before it started: the body never runs
@@ -67,6 +68,7 @@ int main() {
       const Status end = task.join();
       show(end.has_value() == ran,
            "a cancelled body runs wholly or not at all");
+      nursery.join().value();
     }
 
     // One deadline for several calls: it does not start again at each of them.

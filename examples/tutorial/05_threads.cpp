@@ -11,7 +11,7 @@
 #include <weft/weft.hpp>
 
 // A class of a threaded program. Its nursery is a member, declared last: it
-// goes first and waits for the fibers that still use the rest.
+// goes first, stops the fibers that still use the rest, and waits for them.
 class Indexer {
  public:
   explicit Indexer(weft::RuntimeRef runtime)

@@ -83,6 +83,7 @@ int main() {
                this_fiber::id().value != 0;
       });
       show(task.join().value(), "a fiber has a name and an id");
+      nursery.join().value();
     }
     return weft::ok();
   });
