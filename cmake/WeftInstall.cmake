@@ -5,8 +5,13 @@ include(GNUInstallDirs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(TARGETS weft EXPORT weftTargets
+install(TARGETS weft weft_yield_checks EXPORT weftTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET weft_charge_new)
+  set_target_properties(weft_charge_new PROPERTIES EXPORT_NAME charge_new)
+  install(TARGETS weft_charge_new EXPORT weftTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package_dir})
@@ -21,6 +26,7 @@ write_basic_package_version_file(
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/weftConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/weftConfigVersion.cmake
+  ${CMAKE_CURRENT_SOURCE_DIR}/cmake/WeftYieldChecks.cmake
   DESTINATION ${package_dir})
 
 # The prefix is found from the file's own place: the tree may be moved.

@@ -15,6 +15,10 @@ option(WEFT_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "Warnings are errors" OFF)
 option(WEFT_DEBUG_CHECKS "Check weft's own invariants" ${weft_debug})
 option(WEFT_LTO "Optimize across files" OFF)
+set(WEFT_PROGRAMS ".*" CACHE STRING
+  "Which tests and examples to build: a pattern of names of programs")
+set(WEFT_TEST_BATCH 8 CACHE STRING
+  "So many files of a test program are compiled at once; 1: each by itself")
 option(WEFT_MODEL "As models see it: tiny queues, no asymmetric barriers" OFF)
 set(WEFT_SANITIZE "" CACHE STRING
   "Sanitizers: empty, address;undefined or thread")
@@ -23,6 +27,15 @@ if(WEFT_LTO)
   include(CheckIPOSupported)
   check_ipo_supported(LANGUAGES C CXX)
 endif()
+
+# weft_wants(PROGRAM RESULT): is it one of WEFT_PROGRAMS?
+function(weft_wants program result)
+  if(program MATCHES "^(${WEFT_PROGRAMS})$")
+    set(${result} ON PARENT_SCOPE)
+  else()
+    set(${result} OFF PARENT_SCOPE)
+  endif()
+endfunction()
 
 # weft_build_options(TARGET): how we compile our own code. Private.
 function(weft_build_options target)

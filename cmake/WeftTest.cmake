@@ -21,17 +21,30 @@ endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # weft_test(NAME SOURCE...): a GoogleTest program whose every TEST becomes a
-# test of ctest. Sources are named relative to tests/; the first folder is the
-# label: unit, stress, regress. A stress test has the machine to itself.
+# test of ctest, by the program's name as its label; `-L unit` finds unit_base,
+# too. Sources are named relative to tests/. A stress test has the machine to
+# itself. Files are compiled in batches: names of their own must differ. Nothing
+# happens unless the program is one of WEFT_PROGRAMS.
 #
 # weft_test(NAME SOURCE... NEEDS_KERNEL PATTERN): those tests whose names match
-# GoogleTest's pattern are labelled unit-needs_kernel, which -L unit finds as
+# GoogleTest's pattern are labelled NAME-needs_kernel, which -L NAME finds as
 # well: they ask for what an emulator does not do as the kernel does it, so the
 # lane that emulates leaves them out. As few as possible, each with its reason.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS_KERNEL" "")
+  weft_wants(${name} wanted)
+  if(NOT wanted)
+    return()
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   weft_build_options(${name})
+  if(WEFT_TEST_BATCH GREATER 1)
+    set_target_properties(${name} PROPERTIES
+      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WEFT_TEST_BATCH})
+    # A local may be called as something of another file is.
+    target_compile_options(${name} PRIVATE -Wno-shadow
+      $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
+  endif()
   target_link_libraries(${name} PRIVATE
     weft weft_test_support GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE
@@ -44,9 +57,8 @@ function(weft_test name)
   if(CMAKE_CROSSCOMPILING_EMULATOR)
     target_compile_definitions(${name} PRIVATE WEFT_TEST_EMULATED)
   endif()
-  string(REGEX REPLACE "/.*" "" label "${ARGV1}")
-  set(properties LABELS ${label} TIMEOUT 120)
-  if(label STREQUAL "stress")
+  set(properties LABELS ${name} TIMEOUT 120)
+  if(name MATCHES "^stress_")
     cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
     list(APPEND properties PROCESSORS ${cores})
   endif()
@@ -59,7 +71,24 @@ function(weft_test name)
     PROPERTIES ${properties})
   gtest_discover_tests(${name} ${how} TEST_FILTER "${arg_NEEDS_KERNEL}"
     TEST_LIST ${name}_NEEDS_KERNEL
-    PROPERTIES ${properties} LABELS ${label}-needs_kernel)
+    PROPERTIES ${properties} LABELS ${name}-needs_kernel)
+endfunction()
+
+# weft_refused(SOURCE [WHAT PATTERN]...): tests that the source compiles, and does
+# not with REFUSED_<WHAT> defined: then the compiler says what matches PATTERN.
+function(weft_refused source)
+  get_filename_component(name ${source} NAME_WE)
+  set(compile ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only
+    -I${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+  add_test(NAME ${name}.nothing COMMAND ${compile})
+  set_tests_properties(${name}.nothing PROPERTIES LABELS refused TIMEOUT 120)
+  set(rest ${ARGN})
+  while(rest)
+    list(POP_FRONT rest what pattern)
+    add_test(NAME ${name}.${what} COMMAND ${compile} -DREFUSED_${what})
+    set_tests_properties(${name}.${what} PROPERTIES
+      LABELS refused TIMEOUT 120 PASS_REGULAR_EXPRESSION "error: .*${pattern}")
+  endwhile()
 endfunction()
 
 # weft_lint(NAME SCRIPT [ARGUMENT...]): a check of tools/ as a test.

@@ -32,7 +32,7 @@ DOORS = [
      ["include/weft/detail/here.hpp", "src/sched/carrier.",
       "src/sched/worker.cpp", "src/sched/simulator.cpp",
       "src/base/model_seam.cpp", "src/time/clock.cpp",  # there: virtual time
-      "src/diag/mutex_watch.cpp"]),
+      "src/diag/charge_new.cpp", "src/diag/mutex_watch.cpp"]),
     ("reads the environment", r"\bgetenv\b",
      ["src/runtime/config.cpp", "src/sim/explore.cpp",
       "src/sync/channel.cpp"]),  # channels know of no runtime

@@ -8,7 +8,7 @@ import lint
 LISTS = {
     ".": ["src"],
     "tests": ["tests/unit", "tests/stress", "tests/regress", "tests/corpus",
-              "tests/support"],
+              "tests/refused", "tests/support"],
     "models": ["models"],
     "bench": ["bench"],
     "examples": ["examples"],

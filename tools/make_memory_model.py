@@ -25,7 +25,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # space for any number of them)
 POINTS = [
     ("enqueue runnable", "release store of fresh, then the queue's push",
-     "src/fiber/control_word.hpp", "void publish()",
+     "src/fiber/control_word.hpp", "void publish(",
      "State::fresh), release); // [spawn]"),
     ("dequeue to running", "the queue's take, then one acq_rel addition",
      "src/fiber/control_word.hpp", "std::uint64_t move(",
@@ -48,9 +48,9 @@ POINTS = [
      "claim_of(w) != Who::open || (w & kToken) != 0"),
     ("self-claim", "none is needed: a refused commit leaves the fiber with its "
      "worker, and it takes the token itself, acq_rel",
-     "src/fiber/control_word.hpp", "Who end_park()", "acq_rel, acquire"),
+     "src/fiber/control_word.hpp", "void end_park()", "acq_rel, acquire"),
     ("waker sees parking", "acq_rel compare-exchange that sets the token",
-     "src/fiber/control_word.hpp", "Unparked unpark()", "w | kToken"),
+     "src/fiber/control_word.hpp", "Unparked interrupt(", "next | kToken"),
     ("waker claim", "acq_rel compare-exchange of the claim and, if parked, of "
      "the state",
      "src/fiber/control_word.hpp", "Claimed claim(", "acq_rel, acquire"),
@@ -73,7 +73,7 @@ HEAD = """\
 | `spawn()` | the child has started |
 | a child's end | `join()`, `wait()`, `try_join()` or `done()` of its `Task`, or `Nursery::join()`, has told of it |
 | a wake, by `WaitList::wake_one()` or `wake_all()` | `weft::wait()` returned because of it |
-| `Task::cancel()` | a wait of that child failed with `cancelled` |
+| `Task::cancel()`, `Nursery::cancel()`, `CancelScope::cancel()` | a wait of a fiber that it stops failed with `cancelled` |
 | `SpinLock::unlock()` | the next `lock()` of the same lock |
 | a fiber's last step on one thread | its next step on another |
 | the last step of a runtime's fibers | `Runtime::run()` or `shutdown()` has returned |

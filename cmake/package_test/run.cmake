@@ -17,6 +17,7 @@ run(${CMAKE_COMMAND} -S "${source}" -B "${WORK_DIR}/client" -G Ninja
   "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX}")
 run(${CMAKE_COMMAND} --build "${WORK_DIR}/client")
 run("${WORK_DIR}/client/client")
+run("${WORK_DIR}/client/checked_client")
 
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
