@@ -168,8 +168,8 @@ TEST_P(CancelTest, ShieldsWhatIsInsideAndNothingElse) {
   });
 }
 
-// A parked fiber, stopped from outside of its shield and then from inside. That it
-// is runnable for a moment says nothing: wakes for nothing are allowed.
+// A parked fiber, stopped from outside of its shield and then from inside. That
+// it is ready for a moment says nothing: wakes for nothing are allowed.
 TEST_P(CancelTest, WakesAShieldedFiberForItsInnerScopeAlone) {
   in_fiber([] {
     std::optional<CancelScope> inner;
