@@ -5,13 +5,9 @@ include(GNUInstallDirs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(TARGETS weft weft_yield_checks EXPORT weftTargets
+set_target_properties(weft_charge_new PROPERTIES EXPORT_NAME charge_new)
+install(TARGETS weft weft_yield_checks weft_charge_new EXPORT weftTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET weft_charge_new)
-  set_target_properties(weft_charge_new PROPERTIES EXPORT_NAME charge_new)
-  install(TARGETS weft_charge_new EXPORT weftTargets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package_dir})

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""./dev refuses a wrong use at once: before it builds, and without its manual."""
+"""./dev refuses a wrong use at once: before it builds, and without its manual.
+Its lanes name programs that exist."""
 import pathlib
+import re
 import subprocess
 import unittest
 
-DEV = pathlib.Path(__file__).resolve().parent.parent / "dev"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DEV = ROOT / "dev"
 
 
 class Misuse(unittest.TestCase):
@@ -44,6 +47,44 @@ class Misuse(unittest.TestCase):
         run = subprocess.run([DEV, "help"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0)
         self.assertIn("usage: ", run.stdout)
+
+
+def alternatives(pattern):
+    """Those of a regular expression: x|y_(a|b) gives x, y_a, y_b."""
+    for part in re.findall(r"(?:[^|(]|\([^)]*\))+", pattern):
+        before, _, inside = part.partition("(")
+        inside, _, after = inside.partition(")")
+        for word in inside.split("|"):
+            yield before + word + after
+
+
+class Lanes(unittest.TestCase):
+    def setUp(self):
+        table = re.search(r"^rooms_of_threads=.*?^declare -A not_run",
+                          DEV.read_text(), re.M | re.S)[0]
+        show = 'for p in "${!programs[@]}"; do echo "$p ${programs[$p]}"; done'
+        said = subprocess.run(
+            ["bash", "-c", table.rpartition("\n")[0] + "\n" + show],
+            capture_output=True, text=True, check=True).stdout
+        self.programs = dict(line.split(" ", 1) for line in said.splitlines())
+        listed = "".join((ROOT / folder / "CMakeLists.txt").read_text()
+                         for folder in ("tests", "examples"))
+        self.known = re.findall(
+            r"^ *weft_(?:test|example)\((\w+)", listed, re.M)
+        self.known += re.findall(r"^  (\d\d_\w+)$", listed, re.M)
+
+    def test_name_programs_that_exist(self):
+        for preset, pattern in self.programs.items():
+            for part in alternatives(pattern):
+                self.assertTrue(
+                    any(re.fullmatch(part, name) for name in self.known),
+                    f"{preset}: {part}")
+
+    def test_of_sanitizers_have_what_is_linked_beside_the_library(self):
+        for preset in ("asan", "tsan"):
+            for name in ("unit_checks", "unit_charge_new"):
+                self.assertIn(name, self.known)
+                self.assertRegex(name, f"^({self.programs[preset]})$")
 
 
 if __name__ == "__main__":

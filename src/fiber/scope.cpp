@@ -10,6 +10,11 @@ namespace weft::fiber {
 
 namespace {
 
+// Some fiber of the process was given up. What that had opened may have been on
+// the heap, and have come from anywhere: so from then on a nursery that is left
+// inside of another is nobody's mistake for certain.
+constinit Atomic<bool> some_are_lost{false};
+
 void wake_to_look(Fiber& fiber, Fiber*& owned) noexcept {
   if (fiber.word.nudge() != Unparked::owns) return;
   fiber.next = owned;
@@ -53,12 +58,17 @@ void Scope::die_not_innermost() noexcept {
              "opened inside of it is still open, or on another fiber");
 }
 
+void Scope::lose_some() noexcept {
+  some_are_lost.store(true, relaxed);  // its end orders it
+}
+
 // Whoever closes it: nurseries are left inside.
 void Scope::drop_lost() noexcept {
-  if (!has_lost_.load(relaxed)) die_not_innermost();  // its own fibers' end
-  while (untold_.pop_front() != nullptr) {
-  }
-  while (told_.pop_front() != nullptr) {
+  if (!some_are_lost.load(relaxed)) die_not_innermost();  // has seen their end
+  for (auto* const list : {&untold_, &told_}) {
+    while (Listing* const inner = list->pop_front()) {
+      static_cast<Inside*>(inner)->left.store(true, relaxed);  // for misuse
+    }
   }
 }
 
@@ -121,6 +131,7 @@ bool Scope::add(Listing& child) noexcept {
 }
 
 void Scope::remove_inside(Inside& inner) noexcept {
+  if (inner.left.load(relaxed)) die_not_innermost();  // misuse, after a loss
   remove(inner);
   spin_until([&inner] { return !inner.waits.load(acquire); });  // [told]
 }

@@ -76,6 +76,7 @@ struct Inside : Listing {
   Scope& scope;
   Inside* next = nullptr;     // its stopper's
   Atomic<bool> waits{false};  // for its stopper, which will tell it
+  Atomic<bool> left{false};   // the other has ended
 };
 
 class Scope {
@@ -95,13 +96,9 @@ class Scope {
   // The covered fiber, which is given up, with nobody left inside: does what
   // the scope's destructor would, which nobody calls.
   virtual void abandon() noexcept { close(); }
-  // A fiber inside is given up, maybe with nurseries that are inside of this or
-  // of a scope around it by name: nobody ends those.
-  void lose_some() noexcept {
-    for (Scope* around = this; around != nullptr; around = around->parent_) {
-      around->has_lost_.store(true, relaxed);  // who closes it has waited
-    }
-  }
+  // A fiber is given up, maybe with nurseries of its own that are inside of
+  // others by name, whoever's those are: nobody ends these.
+  static void lose_some() noexcept;
 
   Scope* parent() const noexcept { return parent_; }
   Fiber* covered() const noexcept { return covered_; }
@@ -151,7 +148,6 @@ class Scope {
   Fiber* const covered_;
   const Kind kind_;
   Atomic<std::uint8_t> state_{0};  // a Cause, and kOver
-  Atomic<bool> has_lost_{false};   // see lose_some()
   base::SpinLock lock_;
   base::IntrusiveList<Listing> untold_;  // guarded by lock_
   base::IntrusiveList<Listing> told_;    // guarded by lock_; once it is stopped

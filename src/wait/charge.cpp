@@ -25,7 +25,7 @@ fiber::Scope* base_of(const Fiber& self) noexcept {
 // one local less is left.
 [[noreturn]] void give_up(Fiber& self) noexcept {
   Purse::of(self)->end_grace();  // before its pools come back
-  self.scope->lose_some();
+  fiber::Scope::lose_some();
   self.unchecked = true;  // what scopes close at their end is closed
   while (self.scope->covered() == &self) {
     auto& own = *self.scope;

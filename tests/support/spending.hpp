@@ -9,6 +9,7 @@
 #include "wait/charge.hpp"
 #include <weft/fiber.hpp>
 #include <weft/task.hpp>
+#include <weft/yield_check.hpp>
 
 namespace weft::test {
 
@@ -18,6 +19,10 @@ inline void spend(std::uint32_t ops) {
     auto& self = *sched::carrier().current;
     if (self.word.is_metered()) waiting::charge_ops(self, 1);
   }
+}
+
+[[noreturn]] inline void compute_for_ever() {
+  for (;;) yield_check();
 }
 
 // Returns when the task waits for a recharge.

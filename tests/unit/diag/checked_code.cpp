@@ -6,11 +6,9 @@ namespace weft::test {
 
 namespace {
 
-volatile int checked_sink;
-
 int count_before_main() {
-  int count = 0;
-  for (int i = 0; i < 100; ++i) count = count + 1 + checked_sink;
+  volatile int count = 0;
+  for (int i = 0; i < 100; ++i) count = count + 1;
   return count;
 }
 
@@ -24,7 +22,8 @@ struct CountsWhenDestroyed {
 const int checked_before_main = count_before_main();
 
 void checked_turns(int turns) {
-  for (int i = 0; i < turns; ++i) checked_sink = i;
+  [[maybe_unused]] volatile int done = 0;
+  for (int i = 0; i < turns; ++i) done = i;
 }
 
 [[gnu::noinline]] int checked_depth(int depth) {
@@ -38,7 +37,8 @@ void checked_spin_until(const std::atomic<bool>& flag) {
 }
 
 void checked_spin_for_ever() {
-  for (;;) checked_sink = 0;
+  [[maybe_unused]] volatile int done = 0;
+  for (;;) done = 0;
 }
 
 void checked_play(std::atomic<int>& turn, int mine, int rounds) {

@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "support/runtime_test.hpp"
+#include "support/spending.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
 namespace {
 
+using test::compute_for_ever;
 using test::WorkersTest;
-
-[[noreturn]] void compute_for_ever() {
-  for (;;) yield_check();
-}
 
 class AbandonTest : public WorkersTest {
  protected:

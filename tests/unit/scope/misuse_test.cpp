@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "support/death_test.hpp"
+#include "support/spending.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
@@ -47,6 +48,25 @@ TEST_F(ScopeDeathTest, ReportsANurseryThatEndsBeforeOneInsideOfIt) {
   EXPECT_DEATH(
       {
         Runtime runtime = start();
+        std::optional<Nursery> parent(std::in_place, runtime);
+        const Nursery inner(*parent);
+        parent.reset();
+      },
+      "ends while one that was opened inside of it is still open");
+}
+
+// A fiber that is given up leaves such ones behind: who ends late dies itself.
+TEST_F(ScopeDeathTest, ReportsANurseryThatOutlivesTheOneAroundItAfterALoss) {
+  EXPECT_DEATH(
+      {
+        Runtime runtime = start();
+        (void)runtime.run([](Nursery& sandbox) {
+          auto task = sandbox.spawn({.budget = Budget{.ops = 1}},
+                                    test::compute_for_ever);
+          test::await_exhausted(task);
+          task.cancel();
+          (void)task.join();
+        });
         std::optional<Nursery> parent(std::in_place, runtime);
         const Nursery inner(*parent);
         parent.reset();

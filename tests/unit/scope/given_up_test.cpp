@@ -1,0 +1,75 @@
+// given_up_test.cpp: what a fiber that is given up leaves to others.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "support/runtime_test.hpp"
+#include "support/spending.hpp"
+#include <weft/weft.hpp>
+
+namespace weft {
+namespace {
+
+using test::compute_for_ever;
+
+class GivenUpTest : public test::WorkersTest {
+ protected:
+  // Spawns the body into the sandbox with a few ops, waits until it has run
+  // out, and cancels it: it is given up.
+  template <typename F>
+  static void give_up_in(Nursery& sandbox, F&& body) {
+    auto task = sandbox.spawn({.budget = Budget{.ops = 100, .spawn_count = 4},
+                               .on_failure = OnFailure::keep},
+                              std::forward<F>(body));
+    test::await_exhausted(task);
+    task.cancel();
+    EXPECT_EQ(task.join().error(), Errc::exhausted);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, GivenUpTest, ::testing::Values(1u, 4u));
+
+// The service is not around the fiber, so no scope of it leads there.
+TEST_P(GivenUpTest, LeavesANurseryInAStrangersBehind) {
+  in_fiber([] {
+    Nursery sandbox;
+    Nursery service;
+    give_up_in(sandbox, [&service] {
+      Nursery inner(service);
+      Nursery innermost(inner);
+      innermost.spawn([] {});
+      compute_for_ever();
+    });
+    EXPECT_TRUE(service.join());
+  });
+}
+
+TEST_P(GivenUpTest, LeavesANurseryOnTheHeapBehind) {
+  in_fiber([] {
+    Nursery sandbox;
+    Nursery service;
+    give_up_in(sandbox, [inner = std::make_unique<Nursery>(service)] {
+      inner->spawn([] {});
+      compute_for_ever();
+    });
+    EXPECT_TRUE(service.join());
+  });
+}
+
+TEST_P(GivenUpTest, LeavesChildrenToTheOneAroundTheirNursery) {
+  in_fiber([] {
+    Nursery sandbox;
+    Nursery service;
+    give_up_in(sandbox, [&service] {
+      Nursery inner(service);
+      inner.spawn([] { return this_fiber::sleep_until(Deadline::never()); });
+      compute_for_ever();
+    });
+    EXPECT_EQ(service.live(), 1u);
+    service.cancel();
+    EXPECT_TRUE(service.join());
+  });
+}
+
+}  // namespace
+}  // namespace weft
