@@ -44,10 +44,16 @@ std::size_t Arena::size_class(std::size_t bytes) noexcept {
                                   std::countr_zero(kSmallest));
 }
 
-// Under the lock. nullptr: there is no room in this chunk.
+// Under the lock. nullptr: there is no room in this chunk. A block is aligned to
+// its size, up to kAlign: so whichever of its class comes free will do.
 void* Arena::cut(std::size_t bytes) noexcept {
-  if (static_cast<std::size_t>(end_ - next_) < bytes) return nullptr;
-  return std::exchange(next_, next_ + bytes);
+  const auto align = std::min(bytes, kAlign);
+  const auto used = reinterpret_cast<std::uintptr_t>(next_) % align;
+  const auto gap = used == 0 ? 0 : align - used;
+  if (static_cast<std::size_t>(end_ - next_) < gap + bytes) return nullptr;
+  std::byte* const block = next_ + gap;
+  next_ = block + bytes;
+  return block;
 }
 
 void* Arena::take(std::size_t bytes, std::size_t align) noexcept {

@@ -24,6 +24,16 @@ namespace {
 using scope::Arena;
 using test::await_exhausted;
 
+TEST(ArenaBlocks, AreAlignedBehindASmallOne) {
+  Arena arena;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_NE(arena.take(32, 8), nullptr);
+    void* const block = arena.take(64, 64);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0u);
+  }
+}
+
 TEST(ArenaBlocks, AreAlignedAndApart) {
   Arena arena;
   struct Block {
