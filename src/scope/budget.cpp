@@ -99,7 +99,7 @@ void NurseryCore::open_pool(const Budget* budget) noexcept {
   Budget granted = budget != nullptr ? *budget : Budget();
   Purse* const purse = own_purse();
   if (purse != nullptr) {
-    granted = min(granted, purse->ledger().left);
+    granted = min(granted, purse->givable());
     WEFT_CHECK(purse->give(granted), "a purse lacks what it has");
     payer = &self();
   }
@@ -207,9 +207,8 @@ Status Nursery::await_standstill(Deadline deadline) noexcept {
     if (pool->live() == 0) break;
     // Who was told to stop, or has just been recharged, goes first: else a
     // loop of joins could keep it from that.
-    if (yielded && pool->shortage() != Resource::none) {
-      return Error::out_of(pool->shortage());
-    }
+    const auto what = pool->shortage();
+    if (yielded && what != Resource::none) return Error::out_of(what);
     this_fiber::yield();
     yielded = true;
   }

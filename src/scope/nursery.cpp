@@ -106,7 +106,9 @@ Nursery::Nursery(Nursery& parent, const NurseryOptions& options) {
   struct Undo {
     Core* core;
     ~Undo() {
-      if (core != nullptr) core->~Core();
+      if (core == nullptr) return;
+      core->close_pool();
+      core->~Core();
     }
   } unless_inside{&core};
   core.be_inside(up);

@@ -121,9 +121,7 @@ Status Purse::give(const Budget& part) noexcept {
     const std::lock_guard guard(pool_->lock_);
     collect();
   }
-  // A grace is for oneself.
-  const auto own = left() - grace_;
-  if (const auto what = own.lacks(part); what != Resource::none) {
+  if (const auto what = givable().lacks(part); what != Resource::none) {
     return Error::out_of(what);
   }
   const auto amounts = amounts_of(part);
@@ -284,7 +282,7 @@ Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
     return part;
   }
   if (by == nullptr) return asked != nullptr ? *asked : usual;
-  Budget part = asked != nullptr ? *asked : min(by->ledger().left, usual);
+  Budget part = asked != nullptr ? *asked : min(by->givable(), usual);
   if (Status given = by->give(part); !given) {
     return refused(given.error().resource());
   }

@@ -82,6 +82,8 @@ class Purse final : public fiber::Account, public base::ListHook {
   void take_back(const Price& price) noexcept;
   // A part of it, all of it or nothing, to a pool or child. Errors: exhausted.
   [[nodiscard]] Status give(const Budget& part) noexcept;
+  // How much of it that may be: a grace is for oneself.
+  Budget givable() const noexcept { return left() - grace_; }
   // Into it: what came back.
   void put(const Budget& part) noexcept;
   void put_memory(std::size_t bytes) noexcept;
