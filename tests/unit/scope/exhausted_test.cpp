@@ -316,15 +316,17 @@ TEST_P(ExhaustedTest, AskingForAllMemoryGivesNone) {
   });
 }
 
-TEST_P(ExhaustedTest, ADeadlineOfTheNurseryEndsIt) {
+TEST_P(ExhaustedTest, ADeadlineAroundTheNurseryEndsIt) {
   in_fiber([] {
-    Nursery nursery({.deadline = Deadline::after(1ms), .budget = kPool});
+    CancelScope scope;
+    Nursery nursery({.budget = kPool});
     nursery.spawn({.budget = ops(1)}, []() -> Status {
       spend(2);
       return this_fiber::checkpoint();
     });
     EXPECT_EQ(nursery.join().error(), Error::out_of(Resource::ops));
     // Nobody recharges it: the deadline does the rest.
+    scope.set_deadline(Deadline::after(1ms));
     EXPECT_EQ(this_fiber::sleep_until(Deadline::never()).error(),
               Errc::timed_out);
     EXPECT_EQ(nursery.join().error(), Errc::timed_out);

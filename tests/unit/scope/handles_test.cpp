@@ -220,6 +220,10 @@ TEST_P(HandlesTest, AnyTakesTheFirstThatSucceedsAndLeavesTheRest) {
 TEST_P(HandlesTest, AnyGivesTheFirstFailureInTimeIfNoneSucceeds) {
   in_fiber([] {
     for (const std::size_t count : {3u, 30u}) {
+      const auto live = [] {
+        return this_fiber::runtime().stats().fibers_live;
+      };
+      const auto others = live();
       std::vector<Guarded> guarded(count);
       Nursery nursery;
       std::vector<Task<int>> tasks;
@@ -231,8 +235,10 @@ TEST_P(HandlesTest, AnyGivesTheFirstFailureInTimeIfNoneSucceeds) {
       await_parked(joiner);
       for (std::size_t i = count; i-- > 0;) {  // the last is the first
         guarded[i].gate.open();
-        while (!tasks[i].done()) this_fiber::yield();
-        if (i != 0) await_parked(joiner);
+        if (i == 0) break;
+        // Until it has told the joiner, who waits for the rest then.
+        while (live() != others + i + 1) this_fiber::yield();
+        await_parked(joiner);
       }
       EXPECT_EQ(joiner.join().error(),
                 Error::user(static_cast<int>(count) - 1));
