@@ -44,8 +44,8 @@ std::size_t Arena::size_class(std::size_t bytes) noexcept {
                                   std::countr_zero(kSmallest));
 }
 
-// Under the lock. nullptr: there is no room in this chunk. A block is aligned to
-// its size, up to kAlign: so whichever of its class comes free will do.
+// Under the lock. nullptr: there is no room in this chunk. A block is aligned
+// to its size, up to kAlign: so whichever of its class comes free will do.
 void* Arena::cut(std::size_t bytes) noexcept {
   const auto align = std::min(bytes, kAlign);
   const auto used = reinterpret_cast<std::uintptr_t>(next_) % align;

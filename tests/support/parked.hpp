@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 
 #include <weft/fiber.hpp>
 #include <weft/nursery.hpp>
+#include <weft/runtime.hpp>
 #include <weft/task.hpp>
 
 namespace weft::test {
@@ -15,6 +17,14 @@ namespace weft::test {
 inline void await_parked(const AnyTask& task) {
   while (task.state() != FiberState::parked) {
     ASSERT_FALSE(task.done());
+    this_fiber::yield();
+  }
+}
+
+// Returns when so many fibers live, the caller included; others have done all
+// that an end does.
+inline void await_live(std::size_t count) {
+  while (this_fiber::runtime().stats().fibers_live != count) {
     this_fiber::yield();
   }
 }

@@ -242,7 +242,7 @@ TEST_P(CombineTest, AnyGivesTheFirstFailureIfNoneSucceeds) {
         });
     while (first_has_failed.waiting() == 0) this_fiber::yield();
     // The second has ended, and the caller has seen that.
-    while (this_fiber::runtime().stats().fibers_live != 3) this_fiber::yield();
+    test::await_live(3);
     await_parked(caller);
     first_has_failed.open();
     EXPECT_EQ(caller.join().error(), Error::user(1));
