@@ -83,6 +83,8 @@ int main(int count, char** arguments) {
     tour::locks();
     tour::channels();
     tour::cancellation();
+    tour::budgets();
+    tour::actors();
     tour::statistics();
   });
   tour::exploration();

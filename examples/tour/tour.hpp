@@ -31,6 +31,8 @@ void threads();
 void locks();
 void channels();
 void cancellation();
+void budgets();
+void actors();
 void statistics();
 void exploration();  // not a fiber
 
