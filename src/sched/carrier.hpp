@@ -19,6 +19,9 @@
 #include "fiber/fiber.hpp"
 #include <weft/detail/here.hpp>
 
+// Of diag/yield_hook.cpp. Null: no code with a compiler's checks is linked.
+extern "C" void weft_yield_checks() __attribute__((weak));
+
 namespace weft::sched {
 
 using fiber::Fiber;
@@ -50,10 +53,12 @@ class Current {
   }
   Fiber* operator->() const noexcept { return *this; }
   // Its thread. True: operations went on for long without asking, and may now
-  // do so again.
+  // do so again. Not where checks are linked: of an inline function the linker
+  // may take the copy that has checks in it, and that must not go ahead.
   bool renew_credit() noexcept {
     constexpr std::uint32_t kCredit = 64;
     if (here_.credit != 0) return false;
+    if (weft_yield_checks != nullptr) return ++asked_ % kCredit == 0;
     here_.credit = kCredit;
     return true;
   }
@@ -82,6 +87,7 @@ class Current {
   detail::Here here_{0, 0, 0};       // first: headers find it at the carrier
   std::uint32_t turn_ = UINT32_MAX;  // on a plain thread there are none
   std::uint32_t left_of_turn_ = UINT32_MAX;
+  std::uint32_t asked_ = 0;  // so often, where checks are linked
   std::uintptr_t is_locker_ = ~std::uintptr_t{0};  // all bits, or none
   Tally<Fiber*> fiber_{nullptr};
 };
