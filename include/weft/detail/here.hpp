@@ -11,8 +11,7 @@ struct Here {
   // Whom a lock belongs to that is taken here: the address of the fiber
   // running, or of the thread's own. 0: the library must be asked.
   std::uintptr_t locker;
-  // So many operations may still be done here without asking it; none where
-  // code with a compiler's checks is linked.
+  // So many operations may still be done here without asking it.
   std::uint32_t credit;
   // So many ops of checked code, less one, may pass before it must be asked; 0:
   // each.
