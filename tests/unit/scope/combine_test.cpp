@@ -230,17 +230,23 @@ TEST_P(CombineTest, AnyGivesTheFirstThatSucceeds) {
 TEST_P(CombineTest, AnyGivesTheFirstFailureIfNoneSucceeds) {
   in_fiber([] {
     Gate first_has_failed;
+    std::atomic<bool> second_began{false};
     Nursery nursery;
-    auto caller = nursery.spawn(
-        {.on_failure = OnFailure::keep}, [&]() -> Result<Winner<int>> {
-          return any(
-              [&]() -> Result<int> {
-                WEFT_TRY(first_has_failed.pass());
-                return Error::user(2);
-              },
-              []() -> Result<int> { return Error::user(1); });
-        });
-    while (first_has_failed.waiting() == 0) this_fiber::yield();
+    auto caller = nursery.spawn({.on_failure = OnFailure::keep},
+                                [&]() -> Result<Winner<int>> {
+                                  return any(
+                                      [&]() -> Result<int> {
+                                        WEFT_TRY(first_has_failed.pass());
+                                        return Error::user(2);
+                                      },
+                                      [&]() -> Result<int> {
+                                        second_began = true;
+                                        return Error::user(1);
+                                      });
+                                });
+    while (first_has_failed.waiting() == 0 || !second_began) {
+      this_fiber::yield();
+    }
     // The second has ended, and the caller has seen that.
     test::await_live(3);
     await_parked(caller);

@@ -340,16 +340,16 @@ TEST_P(ExhaustedTest, NoRechargeIsLostAmongMany) {
     constexpr int kChildren = 8;
     constexpr std::uint32_t kOps = 50;
     Nursery nursery({.budget = Budget{.ops = 8 * 50, .spawn_count = 8}});
-    Nursery helpers;
+    for (int i = 0; i < kChildren; ++i) {
+      nursery.spawn({.budget = ops(0)}, [] { spend(kOps); });
+    }
+    Nursery helpers;  // of no use while there are no children
     for (int i = 0; i < 2; ++i) {
       helpers.spawn([&] {
         while (auto found = nursery.wait_exhausted()) {
           EXPECT_TRUE(nursery.recharge(found->fiber, ops(1)));
         }
       });
-    }
-    for (int i = 0; i < kChildren; ++i) {
-      nursery.spawn({.budget = ops(0)}, [] { spend(kOps); });
     }
     EXPECT_TRUE(helpers.join());
     EXPECT_TRUE(nursery.join());
