@@ -286,7 +286,7 @@ class Nursery {
   Nursery(RuntimeRef runtime, const NurseryOptions& options, CapBudget* from,
           const Budget* pool) noexcept;
   // Runtime::run()'s: whoever has the runtime may start a fiber.
-  struct ForRoot {};
+  enum class ForRoot : bool { yes };
   Nursery(RuntimeRef runtime, ForRoot root) noexcept;
 
   // Waits for the children, stops them first if it did not go well.

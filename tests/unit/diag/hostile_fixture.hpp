@@ -18,22 +18,22 @@ class Neighbour {
   static constexpr int kJunk = -1;  // what somebody else asks the server
 
   explicit Neighbour(int rounds) : nursery_(this_fiber::runtime()) {
-    auto [ask, asked] = make_channel<int>(4);
+    auto asks = make_channel<int>(4);
     auto [answer, answered] = make_channel<int>(1);
-    server_ = nursery_.spawn(
-        [asked = std::move(asked), answer = std::move(answer)]() mutable {
-          int junk = 0;
-          for (const int request : asked) {
-            if (request == kJunk) {
-              ++junk;
-            } else {
-              EXPECT_TRUE(answer.send(int{request}));
-            }
-          }
-          return junk;
-        });
-    client_ =
-        nursery_.spawn([rounds, ask, answered = std::move(answered)]() mutable {
+    server_ = nursery_.spawn([asked = std::move(asks.receiver),
+                              answer = std::move(answer)]() mutable {
+      int junk = 0;
+      for (const int request : asked) {
+        if (request == kJunk) {
+          ++junk;
+        } else {
+          EXPECT_TRUE(answer.send(int{request}));
+        }
+      }
+      return junk;
+    });
+    client_ = nursery_.spawn(
+        [rounds, ask = asks.sender, answered = std::move(answered)]() mutable {
           int done = 0;
           for (int i = 0; i < rounds; ++i) {
             if (!ask.send(int{i})) break;
@@ -41,7 +41,7 @@ class Neighbour {
           }
           return done;
         });
-    ask_ = std::move(ask);
+    ask_ = std::move(asks.sender);
   }
 
   Sender<int>& ask() { return ask_; }
