@@ -57,7 +57,7 @@ class Subscription {
     std::swap(cursor_, other.cursor_);
     return *this;
   }
-  //   Suspends:  for others who are at it, for a moment. No cancel point.
+  //   Suspends:  never, but for what destroying T does.
   ~Subscription() {
     if (state_ != nullptr) state_->leave(cursor_);
   }
@@ -69,25 +69,28 @@ class Subscription {
   //   Errors:    closed, or what the broadcast was closed with, once all that
   //              was sent before is taken; cancelled, timed_out, exhausted
   //              (memory for the deadline); invalid (empty). Throws what the
-  //              copy throws; then the value can be taken again.
+  //              copy throws; then the value can be taken again. What a move
+  //              throws loses it.
   //   Ordering:  everything before send() is visible after this returns.
   //   Callers:   any fiber or thread, any number at once; each value comes to
   //              one of them.
   Result<T> receive(Deadline deadline = Deadline::never()) {
     if (state_ == nullptr) return Errc::invalid;
+    WEFT_TRY(detail::begin_channel_op(state_.get(), true, deadline));
     return state_->take(cursor_, deadline);
   }
   // The same, but fails with would_block if there is none. No cancel point.
-  //   Suspends:  as the destructor.
+  //   Suspends:  never, but for what copying T does.
   Result<T> try_receive() {
     if (state_ == nullptr) return Errc::invalid;
+    WEFT_TRY(detail::begin_channel_op(state_.get(), false));
     auto got = state_->try_take(cursor_);
     if (!got) return Errc::would_block;
     return *std::move(got);
   }
   // How many values were lost so far because this subscriber was too slow.
-  //   Suspends:  as the destructor. Callers: any fiber or thread.
-  std::uint64_t missed() const {
+  //   Suspends:  never. Callers: any fiber or thread.
+  std::uint64_t missed() const noexcept {
     return state_ == nullptr ? 0 : state_->missed(cursor_);
   }
   explicit operator bool() const noexcept { return state_ != nullptr; }
@@ -126,7 +129,8 @@ class Broadcast {
   //              behind. Always a cancel point.
   //   Errors:    closed, or the reason; would_block (OnFull::drop_newest);
   //              cancelled, timed_out, exhausted (memory for the deadline).
-  //              Throws what moving T throws.
+  //              Throws what moving T throws, and std::bad_alloc; then
+  //              nothing was sent, and nothing dropped.
   //   Ordering:  everything before is visible after receive().
   //   Callers:   any fiber or thread, any number at once. All subscribers see
   //              one order.
@@ -135,18 +139,18 @@ class Broadcast {
     return state->send(value, deadline);
   }
   // From the next value on.
-  //   Suspends:  for others who are at it, for a moment. No cancel point.
+  //   Suspends:  never.
   //   Throws:    std::bad_alloc. Callers: any fiber or thread, as of all below.
   Subscription<T> subscribe() { return Subscription<T>(state_); }
   // Subscribers get what was sent before, then `closed` or the reason; the
   // first one stays. Misuse: no error as the reason.
-  //   Suspends:  as subscribe().
-  void close() { close(Errc::closed); }
-  void close(Error reason) {
+  //   Suspends:  never.
+  void close() noexcept { close(Errc::closed); }
+  void close(Error reason) noexcept {
     const auto state = state_;
     state->close(reason);
   }
-  bool closed() const { return state_->closed(); }
+  bool closed() const noexcept { return state_->closed(); }
 
  private:
   using State = detail::BroadcastState<T>;

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "sched/carrier.hpp"
+#include "sync/about_to.hpp"
 #include "wait/charge.hpp"
 #include <weft/detail/broadcast.hpp>
 
@@ -15,9 +16,13 @@ std::size_t checked_capacity(std::size_t capacity) noexcept {
   return capacity;
 }
 
-Status charge_channel_op(bool may_wait) noexcept {
+Status begin_channel_op(const void* channel, bool may_wait,
+                        Deadline deadline) noexcept {
+  if (may_wait) {
+    if (Status end = sync::cancel_point(channel); !end) return end;
+  }
   return waiting::charge(*sched::carrier().current, waiting::kChannelOp,
-                         may_wait);
+                         may_wait, deadline);
 }
 
 void check_reason(const char* of, Error reason) noexcept {

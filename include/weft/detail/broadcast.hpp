@@ -4,6 +4,11 @@
 // subscriber has a position, and takes the value there. A slot knows how many
 // still want it; at the low end one that nobody wants is emptied.
 //
+// A value is made, copied and destroyed where nothing is locked. Who copies it
+// counts as one of its users; its position is taken when the copy is there. So
+// a copy that throws takes nothing, and of two who share a position one copies
+// in vain.
+//
 // Waiting is by two sequencers. sent: how many values there were, a subscriber
 // at p waits for p + 1. freed: low, a sender who finds the ring full waits for
 // low + 1. Both come to kNoMore when the broadcast is closed.
@@ -11,7 +16,9 @@
 // Invariants
 //   B1  next - low <= the number of slots; low and next only grow.
 //   B2  wanted, of the slot of p, is the number of subscribers at or before p.
-//   B3  A sequencer moves after the change it tells of, without the mutex.
+//   B3  A sequencer moves after the change it tells of, without the lock.
+//   B4  The users of a value are its slot and whoever copies it; the last of
+//       them destroys it, without the lock.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +27,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "weft/channel.hpp"
-#include "weft/mutex.hpp"
 #include "weft/result.hpp"
 #include "weft/sequencer.hpp"
 #include "weft/time.hpp"
+#include "weft/wait.hpp"
 
 namespace weft::detail {
 
@@ -36,9 +44,11 @@ inline constexpr auto kNoMore = ~std::uint64_t{0};
 std::size_t checked_capacity(std::size_t capacity) noexcept;
 void check_reason(const char* of, Error reason) noexcept;
 
-// A metered fiber pays for a channel operation. Errors: exhausted; if it may
-// wait: cancelled, timed_out.
-Status charge_channel_op(bool may_wait) noexcept;
+// What every call of a channel begins with: a cancel point, if it may wait, and
+// a metered fiber pays. Errors: exhausted; if it may wait: cancelled,
+// timed_out.
+Status begin_channel_op(const void* channel, bool may_wait,
+                        Deadline deadline = Deadline::never()) noexcept;
 
 template <typename T>
 class BroadcastState {
@@ -54,29 +64,34 @@ class BroadcastState {
       : slots_(std::make_unique<Slot[]>(checked_capacity(capacity))),
         capacity_(capacity),
         on_full_(on_full) {}
+  BroadcastState(const BroadcastState&) = delete;
+  BroadcastState& operator=(const BroadcastState&) = delete;
+  ~BroadcastState() {
+    for (; low_ != next_; ++low_) delete slot(low_).value;
+  }
 
   // Any fiber or thread, as all below.
   Status send(T& value, Deadline deadline) {
-    WEFT_TRY(charge_channel_op(true));
+    WEFT_TRY(begin_channel_op(this, true, deadline));
+    auto made = std::make_unique<Value>(value);
     for (;;) {
-      auto hold = mutex_.acquire();  // others hold it for a copy only
-      if (!hold) return hold.error();
+      Unused unused;
+      std::unique_lock hold(lock_);
       if (closed_) return reason_;
       if (next_ - low_ == capacity_ && on_full_ == OnFull::drop_newest) {
         return Errc::would_block;
       }
       if (next_ - low_ == capacity_ && on_full_ == OnFull::wait) {
         const auto token = low_ + 1;
-        hold->unlock();
+        hold.unlock();
         WEFT_TRY(freed_.wait(token, deadline));
         continue;
       }
-      if (next_ - low_ == capacity_) slot(low_++).value.reset();
-      if (!cursors_.empty()) slot(next_).value.emplace(std::move(value));
-      slot(next_++).wanted = cursors_.size();
+      if (next_ - low_ == capacity_) empty(slot(low_++), unused);
+      slot(next_++) = {made.release(), cursors_.size()};
       const auto sent = next_;
-      const auto freed = free_unwanted();
-      hold->unlock();
+      const auto freed = free_unwanted(unused);
+      hold.unlock();
       tell(sent, freed);
       return {};
     }
@@ -84,30 +99,49 @@ class BroadcastState {
 
   // nullopt: nothing yet. Else a value, or why there is none any more.
   std::optional<Result<T>> try_take(Place cursor) {
-    if (const Status paid = charge_channel_op(false); !paid) {
-      return Result<T>(paid.error());
+    for (;;) {
+      std::unique_lock hold(lock_);
+      skip_lost(*cursor);
+      const auto position = cursor->next;
+      if (position == next_) {
+        if (!closed_) return std::nullopt;
+        return Result<T>(reason_);
+      }
+      Value* const value = slot(position).value;
+      // The last one need not copy.
+      if (std::is_nothrow_move_constructible_v<T> &&
+          slot(position).wanted == 1 && value->users == 1) {
+        slot(position).value = nullptr;
+        advance(*cursor, hold);
+        const std::unique_ptr<Value> last(value);
+        return Result<T>(std::in_place, std::move(last->is));
+      }
+      ++value->users;
+      hold.unlock();
+      const Copying copying{*this, value};
+      Result<T> copy(std::in_place, std::as_const(value->is));
+      hold.lock();
+      if (cursor->next != position) {  // another was faster
+        hold.unlock();
+        continue;
+      }
+      advance(*cursor, hold);
+      return copy;
     }
-    std::unique_lock hold(mutex_);
-    return take(cursor, hold);
   }
   Result<T> take(Place cursor, Deadline deadline) {
-    WEFT_TRY(charge_channel_op(true));
     for (;;) {
-      auto hold = mutex_.acquire();
-      if (!hold) return hold.error();
-      if (auto got = take(cursor, *hold)) return *std::move(got);
-      const auto token = cursor->next + 1;
-      hold->unlock();
-      WEFT_TRY(sent_.wait(token, deadline));
+      if (auto got = try_take(cursor)) return *std::move(got);
+      WEFT_TRY(sent_.wait(token(cursor), deadline));
     }
   }
   // For sequencer(), when there may be something to take.
-  std::uint64_t token(Place cursor) {
-    const std::lock_guard hold(mutex_);
+  std::uint64_t token(Place cursor) noexcept {
+    const std::lock_guard hold(lock_);
     return cursor->next + 1;
   }
-  std::uint64_t missed(Place cursor) {
-    const std::lock_guard hold(mutex_);
+  std::uint64_t missed(Place cursor) noexcept {
+    const std::lock_guard hold(lock_);
     return cursor->missed +
            (cursor->next < low_ ? low_ - cursor->next : std::uint64_t{0});
   }
@@ -115,82 +149,114 @@ class BroadcastState {
 
   // Throws: std::bad_alloc.
   Place enter() {
-    const std::lock_guard hold(mutex_);
-    return cursors_.insert(cursors_.end(), Cursor{next_, 0});
+    std::list<Cursor> made(1);
+    const std::lock_guard hold(lock_);
+    made.front().next = next_;
+    cursors_.splice(cursors_.end(), made);
+    return std::prev(cursors_.end());
   }
-  void leave(Place cursor) {
-    std::unique_lock hold(mutex_);
+  void leave(Place cursor) noexcept {
+    std::list<Cursor> gone;
+    Unused unused;
+    std::unique_lock hold(lock_);
     skip_lost(*cursor);
     while (cursor->next != next_) --slot(cursor->next++).wanted;  // B2
-    cursors_.erase(cursor);
-    const auto freed = free_unwanted();
+    gone.splice(gone.end(), cursors_, cursor);
+    const auto freed = free_unwanted(unused);
     hold.unlock();
     tell(0, freed);
   }
-  void close(Error reason) {
+  void close(Error reason) noexcept {
     check_reason("Broadcast", reason);
     {
-      const std::lock_guard hold(mutex_);
+      const std::lock_guard hold(lock_);
       if (std::exchange(closed_, true)) return;
       reason_ = reason;
     }
     sent_.advance(kNoMore);
     freed_.advance(kNoMore);
   }
-  bool closed() {
-    const std::lock_guard hold(mutex_);
+  bool closed() noexcept {
+    const std::lock_guard hold(lock_);
     return closed_;
   }
 
  private:
+  struct Value {
+    explicit Value(T& from) : is(std::move(from)) {}
+    T is;
+    std::size_t users = 1;  // B4
+    Value* next = nullptr;  // of the unused
+  };
   struct Slot {
-    std::optional<T> value;
+    Value* value = nullptr;
     std::size_t wanted = 0;  // B2
   };
+  // Values whose last user has gone. Declared before the lock is taken, so that
+  // they go after it: B4.
+  struct Unused {
+    Unused() noexcept = default;
+    Unused(const Unused&) = delete;
+    Unused& operator=(const Unused&) = delete;
+    ~Unused() {
+      while (first != nullptr) delete std::exchange(first, first->next);
+    }
+    Value* first = nullptr;
+  };
+  struct Copying {
+    ~Copying() {
+      Unused unused;
+      const std::lock_guard hold(state.lock_);
+      state.let_go(value, unused);
+    }
+    BroadcastState& state;
+    Value* value;
+  };
+
   Slot& slot(std::uint64_t position) noexcept {
     return slots_[static_cast<std::size_t>(position % capacity_)];
   }
 
-  // Unlocks if it answers something.
-  std::optional<Result<T>> take(Place cursor, std::unique_lock<Mutex>& hold) {
-    skip_lost(*cursor);
-    if (cursor->next == next_) {
-      if (!closed_) return std::nullopt;
-      return Result<T>(reason_);
-    }
-    auto& from = slot(cursor->next);
-    // The last one need not copy.
-    std::optional<Result<T>> got =
-        from.wanted == 1 ? Result<T>(std::in_place, std::move(*from.value))
-                         : Result<T>(std::in_place, *from.value);
-    ++cursor->next;
-    --from.wanted;
-    const auto freed = free_unwanted();
-    hold.unlock();
-    tell(0, freed);
-    return got;
+  // ---- Under the lock.
+
+  void let_go(Value* value, Unused& unused) noexcept {
+    if (value == nullptr || --value->users != 0) return;
+    value->next = std::exchange(unused.first, value);
+  }
+  void empty(Slot& which, Unused& unused) noexcept {
+    let_go(std::exchange(which.value, nullptr), unused);
   }
   void skip_lost(Cursor& cursor) const noexcept {
     if (cursor.next >= low_) return;
     cursor.missed += low_ - cursor.next;
     cursor.next = low_;
   }
-  // Under the mutex. Where low is now, if somebody may wait for that.
-  std::uint64_t free_unwanted() noexcept {
+  // Where low is now, if somebody may wait for that.
+  std::uint64_t free_unwanted(Unused& unused) noexcept {
     while (low_ != next_ && slot(low_).wanted == 0) {
-      slot(low_++).value.reset();
+      empty(slot(low_++), unused);
     }
     return on_full_ == OnFull::wait ? low_ : 0;
   }
+  // The value there was taken; it may have been dropped meanwhile. Unlocks.
+  void advance(Cursor& cursor, std::unique_lock<SpinLock>& hold) noexcept {
+    Unused unused;
+    if (cursor.next >= low_) --slot(cursor.next).wanted;
+    ++cursor.next;
+    const auto freed = free_unwanted(unused);
+    hold.unlock();
+    tell(0, freed);
+  }
+
   void tell(std::uint64_t sent, std::uint64_t freed) noexcept {  // B3
     if (sent != 0) sent_.advance(sent);
     if (freed > freed_.value()) freed_.advance(freed);
   }
 
-  Mutex mutex_;
+  SpinLock lock_;  // for a few instructions
   Sequencer sent_;
   Sequencer freed_;
-  std::unique_ptr<Slot[]> slots_;  // the rest is guarded by mutex_
+  std::unique_ptr<Slot[]> slots_;  // the rest is guarded by lock_
   const std::size_t capacity_;     // immutable
   const OnFull on_full_;           // immutable
   std::uint64_t low_ = 0;

@@ -1,0 +1,136 @@
+// broadcast_values_test.cpp: values of a broadcast that do much when they are
+// made, copied and destroyed.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "support/gate.hpp"
+#include "support/runtime_test.hpp"
+#include <weft/weft.hpp>
+
+namespace weft {
+namespace {
+
+class BroadcastValuesTest : public test::WorkersTest {};
+INSTANTIATE_TEST_SUITE_P(Workers, BroadcastValuesTest,
+                         ::testing::Values(1u, 2u));
+
+struct Slow {  // whose copy waits
+  test::Gate* gate = nullptr;
+  int number = 0;
+  Slow(test::Gate* at, int which) : gate(at), number(which) {}
+  Slow(const Slow& other) : gate(other.gate), number(other.number) {
+    if (gate != nullptr) {
+      EXPECT_TRUE(gate->pass());
+    }
+  }
+  Slow(Slow&&) noexcept = default;
+};
+
+TEST_P(BroadcastValuesTest, ACopyThatWaitsKeepsNobodyElse) {
+  in_fiber([] {
+    test::Gate gate;
+    Broadcast<Slow> news(4);
+    auto slow = news.subscribe();
+    auto quick = news.subscribe();
+    EXPECT_TRUE(news.send(Slow(&gate, 1)));
+    Nursery nursery;
+    auto copier = nursery.spawn([&] { return slow.receive().value().number; });
+    while (gate.waiting() == 0) this_fiber::yield();
+    for (int i = 2; i < 9; ++i) {  // laps the one that is copied
+      EXPECT_TRUE(news.send(Slow(nullptr, i)));
+    }
+    EXPECT_EQ(slow.missed(), 4u);
+    EXPECT_EQ(quick.try_receive().value().number, 5);
+    auto late = news.subscribe();
+    EXPECT_EQ(late.try_receive().error(), Errc::would_block);
+    gate.open();
+    EXPECT_EQ(copier.join().value(), 1);  // it has it after all
+    EXPECT_EQ(slow.missed(), 3u);
+    EXPECT_EQ(slow.receive().value().number, 5);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+struct Talker {  // which asks its broadcast when it goes
+  Broadcast<Talker>* news = nullptr;
+  std::atomic<int>* gone = nullptr;
+  Talker(Broadcast<Talker>* at, std::atomic<int>* count)
+      : news(at), gone(count) {}
+  Talker(const Talker&) = default;
+  Talker(Talker&& other) noexcept
+      : news(std::exchange(other.news, nullptr)), gone(other.gone) {}
+  ~Talker() {
+    if (news == nullptr) return;
+    EXPECT_FALSE(news->closed());
+    ++*gone;
+  }
+};
+
+TEST_P(BroadcastValuesTest, GoWhereNothingIsLocked) {
+  in_fiber([] {
+    std::atomic<int> gone{0};
+    Broadcast<Talker> news(2);
+    EXPECT_TRUE(news.send(Talker(&news, &gone)));  // to nobody
+    EXPECT_EQ(gone, 1);
+    auto mine = std::make_unique<Subscription<Talker>>(news.subscribe());
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(news.send(Talker(&news, &gone)));
+    EXPECT_EQ(gone, 2);  // dropped
+    { const auto got = mine->receive(); }
+    EXPECT_EQ(gone, 3);
+    mine.reset();
+    EXPECT_EQ(gone, 4);
+  });
+}
+
+struct Stubborn {  // whose move throws, if told so
+  static inline std::atomic<bool> throws{false};
+  int number;
+  explicit Stubborn(int which) : number(which) {}
+  Stubborn(const Stubborn&) = default;
+  Stubborn(Stubborn&& other) noexcept(false) : number(other.number) {
+    if (throws) throw std::runtime_error("move");
+  }
+};
+
+TEST_P(BroadcastValuesTest, AMoveThatThrowsSendsAndDropsNothing) {
+  in_fiber([] {
+    Broadcast<Stubborn> news(1);
+    auto mine = news.subscribe();
+    const Stubborn first(1);
+    EXPECT_TRUE(news.send(first));
+    Stubborn::throws = true;
+    const Stubborn second(2);
+    EXPECT_THROW((void)news.send(second), std::runtime_error);
+    Stubborn::throws = false;
+    EXPECT_EQ(mine.missed(), 0u);
+    EXPECT_EQ(mine.receive().value().number, 1);
+    EXPECT_EQ(mine.try_receive().error(), Errc::would_block);
+  });
+}
+
+TEST_P(BroadcastValuesTest, CostOneOperationInASelect) {
+  in_fiber([] {
+    Broadcast<int> news(4);
+    auto mine = news.subscribe();
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(news.send(i));
+    Nursery nursery;
+    auto child =
+        nursery.spawn({.budget = Budget{.ops = 100, .channel_ops = 10}}, [&] {
+          EXPECT_TRUE(mine.receive());
+          EXPECT_TRUE(mine.try_receive());
+          EXPECT_EQ(this_fiber::ledger().spent.channel_ops, 2);
+          EXPECT_TRUE(select(on_receive(mine, [](Result<int>) {})));
+          EXPECT_EQ(this_fiber::ledger().spent.channel_ops, 3);
+        });
+    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+}  // namespace
+}  // namespace weft
