@@ -29,7 +29,9 @@ namespace weft {
 
 namespace detail {
 struct FutureAccess;
-}
+template <typename T, typename H>
+class SetCase;
+}  // namespace detail
 
 class AnyFuture {  // what all Future<T> can do
  public:
@@ -85,8 +87,7 @@ class Future : public AnyFuture {
   //   Callers:   fibers and threads, one at a time.
   Result<T> wait(Deadline deadline = Deadline::never()) {
     if (const Status waited = await(deadline); !waited) return waited.error();
-    if (const Status end = result(); !end) return end.error();
-    return std::move(*value_);
+    return take();
   }
   // Makes it new. Callers: who has both sides.
   void reset() noexcept {
@@ -95,6 +96,13 @@ class Future : public AnyFuture {
   }
 
  private:
+  template <typename U, typename H>
+  friend class detail::SetCase;
+  Result<T> take() {  // once it is set
+    if (const Status end = result(); !end) return end.error();
+    return std::move(*value_);
+  }
+
   std::optional<T> value_;
 };
 
@@ -109,9 +117,14 @@ class Future<void> : public AnyFuture {
   void set(Errc code) noexcept { fail(code); }
   Status wait(Deadline deadline = Deadline::never()) {
     if (const Status waited = await(deadline); !waited) return waited;
-    return result();
+    return take();
   }
   void reset() noexcept { renew(); }
+
+ private:
+  template <typename U, typename H>
+  friend class detail::SetCase;
+  Status take() noexcept { return result(); }
 };
 
 // Waits for one of several. Answers which is set, the first if several are; the

@@ -164,8 +164,9 @@ struct SelectList {
 
   // The index of the case that happened, as written.
   Result<std::size_t> wait(bool fair) {
-    const auto end = select_cases(waits.data(), order.data(), count, fair,
-                                  otherwise != Count, deadline);
+    const auto end =
+        select_cases(waits.data(), order.data(), count,
+                     {.fair = fair, .at_once = otherwise != Count}, deadline);
     if (end) return written[*end];
     if (otherwise != Count && end.error() == Errc::would_block) {
       return otherwise;
@@ -319,7 +320,7 @@ class Selector {
         written_[count++] = i;
       }
       const auto end = detail::select_cases(waits_.get(), order_.get(), count,
-                                            /*fair=*/true, at_once, deadline);
+                                            {.at_once = at_once}, deadline);
       if (!end) return end.error();
       const auto index = written_[*end];
       if (cells_[index].call()) return index;

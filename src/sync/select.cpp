@@ -297,12 +297,12 @@ std::size_t checked_case_count(std::size_t count) noexcept {
 }
 
 Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
-                                 std::size_t count, bool fair, bool at_once,
+                                 std::size_t count, const SelectHow& how,
                                  Deadline deadline) noexcept {
-  SelectWait all{cases, order, count, fair};
-  if (!at_once) sched::check_may_park(sched::carrier());
+  SelectWait all{cases, order, count, how.fair};
+  if (!how.at_once) sched::check_may_park(sched::carrier());
   // One that never has to wait must not keep its worker to itself.
-  if (auto* const worker = sched::carrier().worker; worker && !at_once) {
+  if (auto* const worker = sched::carrier().worker; worker && !how.at_once) {
     worker->count_as_dispatch();
   }
   const void* const first = count != 0 ? all.waitable(0) : nullptr;
@@ -310,26 +310,26 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
   if (auto& self = *sched::carrier().current; waiting::must_stop(self)) {
     return waiting::refuse_stopped(self).error();
   }
-  if (const Status paid = waiting::charge(*sched::carrier().current,
-                                          waiting::kChannelOp, !at_once);
-      !paid) {
-    return paid.error();
+  if (how.is_charged) {
+    const Status paid = waiting::charge(
+        *sched::carrier().current, waiting::kChannelOp, !how.at_once, deadline);
+    if (!paid) return paid.error();
   }
   for (;;) {
     if (const auto ready = all.first_ready(); ready != count) return ready;
-    if (at_once) return Errc::would_block;
+    if (how.at_once) return Errc::would_block;
     if (count == 0 && deadline == Deadline::never()) return Errc::invalid;
     all.sort();
     waiting::Wait wait;
     if (wait.begin(/*shield=*/false) == waiting::Begun::cancelled) {
       return waiting::refuse_stopped(wait.self()).error();
     }
-    auto how = Published::linked;
-    const auto linked = all.publish(wait, how);
+    auto published = Published::linked;
+    const auto linked = all.publish(wait, published);
     if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
       simulator->note(sched::Op::select, first, {&SelectWait::is_over, &all});
     }
-    const bool parks = how == Published::linked;
+    const bool parks = published == Published::linked;
     const auto who = parks ? wait.park(deadline) : wait.withdraw();
     sync::came_back();
     all.unpublish(linked);
@@ -340,7 +340,7 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
       if (all.try_case(index)) return index;
     } else if (parks || who != fiber::Who::withdrawn) {
       return waiting::outcome(who).error();
-    } else if (how == Published::never) {
+    } else if (published == Published::never) {
       all.never_comes(order[linked]);
       return std::size_t{order[linked]};
     }

@@ -1,7 +1,9 @@
 // select_refused.cpp: what must not compile, one REFUSED_ at a time, and says
 // why; without any it compiles.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <weft/weft.hpp>
@@ -14,31 +16,85 @@ struct Gate {
   void unpublish(Waiter&) noexcept {}
 };
 
-// A handler that returns something, of every case that has one.
-#if defined(REFUSED_RETURN)
-#define WEFT_RETURNS return 1;
+// A handler that returns something, of each case that has one.
+enum class Case {
+  none,
+  receive,
+  subscription,
+  changed,
+  send,
+  send_reference,
+  done,
+  set,
+  reached,
+  event,
+  own,
+  own_with_io,
+  deadline,
+  otherwise
+};
+#if defined(REFUSED_RETURN_RECEIVE)
+constexpr auto kRefused = Case::receive;
+#elif defined(REFUSED_RETURN_SUBSCRIPTION)
+constexpr auto kRefused = Case::subscription;
+#elif defined(REFUSED_RETURN_CHANGED)
+constexpr auto kRefused = Case::changed;
+#elif defined(REFUSED_RETURN_SEND)
+constexpr auto kRefused = Case::send;
+#elif defined(REFUSED_RETURN_SEND_REFERENCE)
+constexpr auto kRefused = Case::send_reference;
+#elif defined(REFUSED_RETURN_DONE)
+constexpr auto kRefused = Case::done;
+#elif defined(REFUSED_RETURN_SET)
+constexpr auto kRefused = Case::set;
+#elif defined(REFUSED_RETURN_REACHED)
+constexpr auto kRefused = Case::reached;
+#elif defined(REFUSED_RETURN_EVENT)
+constexpr auto kRefused = Case::event;
+#elif defined(REFUSED_RETURN_OWN)
+constexpr auto kRefused = Case::own;
+#elif defined(REFUSED_RETURN_OWN_WITH_IO)
+constexpr auto kRefused = Case::own_with_io;
+#elif defined(REFUSED_RETURN_DEADLINE)
+constexpr auto kRefused = Case::deadline;
+#elif defined(REFUSED_RETURN_OTHERWISE)
+constexpr auto kRefused = Case::otherwise;
 #else
-#define WEFT_RETURNS
+constexpr auto kRefused = Case::none;
 #endif
+
+template <Case kCase>
+auto answer() {
+  if constexpr (kCase == kRefused) return 1;
+}
 
 [[maybe_unused]] void cases(Receiver<std::string>& from,
                             Sender<std::string>& to, Task<int>& task,
                             Future<int>& future, Sequencer& sequencer,
-                            Event& event, Gate& gate, int& io) {
+                            Event& event, Gate& gate, int& io,
+                            Subscription<int>& news, const Watch<int>& watch) {
   std::string line;
+  std::uint64_t seen = 0;
   std::optional<std::string> slot;
-  (void)select(on_receive(from, [](Result<std::string>) { WEFT_RETURNS }),
-               receive_into(slot, from),
-               on_send(to, std::move(line), [](Status) { WEFT_RETURNS }),
-               on_send(to, std::ref(line), [] { WEFT_RETURNS }),
-               on_done(task, [](Result<int>) { WEFT_RETURNS }),
-               on_set(future, [](Result<int>) { WEFT_RETURNS }),
-               on_reached(sequencer, 1, [] { WEFT_RETURNS }),
-               on_event(event, [](Status) { WEFT_RETURNS }),
-               on(gate, [] { WEFT_RETURNS }),
-               on(gate, io, [](Status) { WEFT_RETURNS }),
-               on_deadline(Deadline::never(), [] { WEFT_RETURNS }),
-               otherwise([] { WEFT_RETURNS }));
+  (void)select(
+      on_receive(from,
+                 [](Result<std::string>) { return answer<Case::receive>(); }),
+      on_receive(news,
+                 [](Result<int>) { return answer<Case::subscription>(); }),
+      on_changed(watch, seen,
+                 [](Result<int>) { return answer<Case::changed>(); }),
+      receive_into(slot, from),
+      on_send(to, std::move(line), [](Status) { return answer<Case::send>(); }),
+      on_send(to, std::ref(line),
+              [] { return answer<Case::send_reference>(); }),
+      on_done(task, [](Result<int>) { return answer<Case::done>(); }),
+      on_set(future, [](Result<int>) { return answer<Case::set>(); }),
+      on_reached(sequencer, 1, [] { return answer<Case::reached>(); }),
+      on_event(event, [](Status) { return answer<Case::event>(); }),
+      on(gate, [] { return answer<Case::own>(); }),
+      on(gate, io, [](Status) { return answer<Case::own_with_io>(); }),
+      on_deadline(Deadline::never(), [] { return answer<Case::deadline>(); }),
+      otherwise([] { return answer<Case::otherwise>(); }));
 }
 
 [[maybe_unused]] void refused(Receiver<std::string>& from,

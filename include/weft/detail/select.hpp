@@ -85,11 +85,17 @@ inline constexpr std::size_t kMostCases = 60'000;  // a claim has 16 bits
 // What a Selector is made for; dies if that is too many.
 std::size_t checked_case_count(std::size_t count) noexcept;
 
+struct SelectHow {
+  bool fair = true;        // else the first of the ready
+  bool at_once = false;    // does not wait
+  bool is_charged = true;  // as an operation of a channel
+};
+
 // Any fiber or thread. Which of them happened. order: room for `count`.
 // Errors: invalid (nothing to wait for), would_block (at_once), cancelled,
 // timed_out, exhausted (memory).
 Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
-                                 std::size_t count, bool fair, bool at_once,
+                                 std::size_t count, const SelectHow& how,
                                  Deadline deadline) noexcept;
 
 }  // namespace detail

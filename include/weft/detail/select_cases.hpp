@@ -193,7 +193,7 @@ class SetCase : public SelectCase {
 
   void prepare() noexcept {}
   void happen() {
-    call(handler_, [this] { return future_->wait(); });
+    call(handler_, [this] { return future_->take(); });
   }
 
  private:
@@ -244,16 +244,21 @@ class OwnCase : public SelectCase {
  public:
   OwnCase(W& waitable, void* io, H handler) noexcept
       : SelectCase(kWaitOps<W>, &waitable),
+        own_(&waitable),
         io_(io),
         handler_(std::move(handler)) {}
   OwnCase(OwnCase&& other) noexcept = default;
 
-  void prepare() noexcept { use(io_); }
+  void prepare() noexcept {
+    renew(own_, Errc{});  // it may have been closed, and opened again
+    use(io_);
+  }
   void happen() {
     call(handler_, [this] { return refused(); });
   }
 
  private:
+  W* own_;
   void* io_;
   H handler_;
 };

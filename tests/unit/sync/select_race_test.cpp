@@ -186,5 +186,29 @@ TEST_P(SelectRaceTest, SharesValuesAmongSelects) {
   });
 }
 
+// What has happened is told, whatever comes before the fiber runs again.
+TEST_P(SelectRaceTest, ACancelAfterASetTakesNothingAway) {
+  in_fiber([] {
+    Future<int> answer;
+    Error seen{Errc{}};
+    int value = 0;
+    Nursery nursery;
+    auto waiter = nursery.spawn([&] {
+      const auto end = select(on_set(answer, [&](Result<int> got) {
+        seen = got ? Error(Errc{}) : got.error();
+        value = got.value_or(0);
+      }));
+      EXPECT_TRUE(end);
+    });
+    test::await_parked(waiter);
+    answer.set(7);
+    waiter.cancel();
+    EXPECT_TRUE(waiter.join());
+    EXPECT_EQ(seen, Errc{});
+    EXPECT_EQ(value, 7);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 }  // namespace
 }  // namespace weft

@@ -237,5 +237,26 @@ TEST_P(SelectorTest, ForgetsWhatIsRemoved) {
   });
 }
 
+struct Door {  // that can be opened again
+  bool try_complete(Waiter&) noexcept { return open; }
+  bool publish(Waiter&) noexcept { return false; }
+  void unpublish(Waiter&) noexcept {}
+  bool open = false;
+};
+
+TEST_P(SelectorTest, AsksAgainWhatWasClosed) {
+  in_fiber([] {
+    Door door;
+    std::vector<Errc> told;
+    Selector selector(1);
+    EXPECT_TRUE(selector.add(
+        on(door, [&](Status how) { told.push_back(how.error().code()); })));
+    EXPECT_TRUE(selector.wait());
+    door.open = true;
+    EXPECT_TRUE(selector.wait());
+    EXPECT_EQ(told, (std::vector{Errc::closed, Errc{}}));
+  });
+}
+
 }  // namespace
 }  // namespace weft
