@@ -1,7 +1,8 @@
 // unchecked.hpp: a stretch in which checks of budgets and turns only count.
 //
-// For calls of user code at a moment when somebody may spin until the fiber
-// goes on. What that code waits for by itself it still waits for.
+// For calls of user code at a moment when others wait for the fiber to go on:
+// they spin, or sleep for what it has taken. What that code waits for by itself
+// it still waits for.
 #pragma once
 
 #include "sched/carrier.hpp"

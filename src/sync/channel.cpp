@@ -49,14 +49,15 @@ const ChannelCore& core_of(const ChannelEnds& channel) noexcept {
 
 // Before an operation that may wait. One that never has to must not keep its
 // worker to itself.
-Status begin(const ChannelEnds& channel, Op op) noexcept {
+Status begin(const ChannelEnds& channel, Op op, Deadline deadline) noexcept {
   auto& here = sched::carrier();
   if (here.current.renew_credit() && here.worker != nullptr &&
       here.lock_depth == 0) {
     here.worker->count_as_many();
   }
   if (Status end = sync::cancel_point(&channel, op); !end) return end;
-  return waiting::charge(*sched::carrier().current, waiting::kChannelOp, true);
+  return waiting::charge(*sched::carrier().current, waiting::kChannelOp, true,
+                         deadline);
 }
 
 // As the environment says, once for all.
@@ -98,7 +99,7 @@ void let_go(ChannelEnds& channel, ChannelSide side) noexcept {
 }
 
 Status send(ChannelEnds& channel, void* value, Deadline deadline) noexcept {
-  if (const auto end = begin(channel, Op::send); !end) return end;
+  if (const auto end = begin(channel, Op::send, deadline); !end) return end;
   auto& core = core_of(channel);
   if (core.on_full() == OnFull::wait) return core.send(value, deadline);
   return sync::send_or_drop(core, value);
@@ -124,7 +125,7 @@ Status try_send(ChannelEnds& channel, void* value) noexcept {
 }
 
 Status receive(ChannelEnds& channel, void* to, Deadline deadline) noexcept {
-  if (const auto end = begin(channel, Op::receive); !end) {
+  if (const auto end = begin(channel, Op::receive, deadline); !end) {
     return end;
   }
   return core_of(channel).receive(to, deadline);

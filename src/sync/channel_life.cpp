@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/check.hpp"
@@ -178,17 +179,19 @@ bool ChannelCore::drop_oldest() noexcept {
     ChannelCore& channel;
     std::uint64_t at;
     static void free(void* it) noexcept {
-      const auto& place = *static_cast<const Place*>(it);
+      auto& place = *static_cast<Place*>(it);
       detail::mark_free(place.channel.stamp(place.at), place.at,
                         place.channel.tail_.lap);  // [free]
+      place.no_checks.reset();
     }
+    std::optional<sched::Unchecked> no_checks{};  // others wait for the slot
   } place{*this, 0};
   enter();
   const bool found = tail_.limit != 0 && claim(place.at);
   const LateValue late = found || tail_.limit == 0 ? LateValue() : late_.take();
   lock_.unlock();
   if (found) {
-    const sched::Unchecked no_checks;  // others wait for the slot
+    place.no_checks.emplace();
     element_.drop(value_in(place.at), &Place::free, &place);
   }
   if (late.piece != nullptr) {

@@ -13,7 +13,7 @@ using detail::kRingStep;
 
 namespace {
 
-// So many values go through before the first grant, and eight times as many
+// So many positions are taken before the first grant, and eight times as many
 // before each later one. A barrier costs what some hundred of them save.
 constexpr std::uint64_t kValues = 4096;
 constexpr unsigned kMoreEach = 3;  // as a power of two

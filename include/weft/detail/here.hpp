@@ -34,7 +34,7 @@ inline bool must_ask(std::uintptr_t fiber) noexcept {
 // Any thread. nullptr: a plain thread that weft has not met yet. The compiler
 // can neither hoist it over a switch nor keep it: a fiber may be on another
 // thread after each call that suspends. In files with WEFT_YIELD_CHECKS that is
-// at every step, so nothing there uses it.
+// at every step, so what is inline there does not go ahead by it.
 inline Here* here_or_null() noexcept {
   Here* here;
 #if defined(__x86_64__)

@@ -169,6 +169,29 @@ TEST_P(ChannelWaitTest, GivesNothingToACancelledReceiver) {
   });
 }
 
+// Either of them may win; the value comes to one of the two all the same.
+TEST_P(ChannelWaitTest, LosesNothingWhenACancelAndASendRace) {
+  at_each_capacity([](std::size_t capacity) {
+    auto channel = make<int>(capacity);
+    Nursery nursery;
+    auto gone =
+        nursery.spawn([&] { return channel.receiver.receive().value_or(0); });
+    await_parked(gone);
+    auto stays = nursery.spawn([&] { return channel.receiver.receive(); });
+    await_parked(stays);
+    auto canceller = nursery.spawn([&] { gone.cancel(); });
+    auto sender = nursery.spawn([&] { EXPECT_TRUE(channel.sender.send(1)); });
+    const auto got = gone.join();
+    EXPECT_TRUE(canceller.join());
+    EXPECT_TRUE(sender.join());
+    if (got.value() == 1) {
+      EXPECT_TRUE(channel.sender.send(1));
+    }
+    EXPECT_EQ(stays.join().value(), 1);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 // Always a cancel point, but a try is none.
 TEST_P(ChannelWaitTest, IsRefusedToACancelledFiberAlsoIfItNeedNotWait) {
   at_each_buffer([](std::size_t capacity) {
@@ -322,75 +345,6 @@ TEST_P(ChannelWaitTest, ServesThreadsAndFibersTogether) {
     EXPECT_TRUE(nursery.join());
     EXPECT_EQ(got, 2 * kValues);
     EXPECT_EQ(channel.sender.size(), 0u);
-  }
-}
-
-class ChannelLifeTest : public test::RuntimeTest {};
-
-TEST_F(ChannelLifeTest, NeedsNoRuntimeAndOutlivesOne) {
-  auto channel = make_channel<int>(2);
-  EXPECT_TRUE(channel.sender.send(1));
-  {
-    Runtime runtime = start(2);
-    ASSERT_TRUE(runtime.run([&] {
-      EXPECT_EQ(channel.receiver.receive().value(), 1);
-      EXPECT_TRUE(channel.sender.send(2));
-    }));
-  }
-  Runtime another = start(1);
-  ASSERT_TRUE(another.run([&] { EXPECT_TRUE(channel.sender.send(3)); }));
-  EXPECT_EQ(channel.receiver.receive().value(), 2);
-  EXPECT_EQ(channel.receiver.receive().value(), 3);
-}
-
-// One that never has to wait keeps its worker to itself for a while only.
-TEST_F(ChannelLifeTest, LetsOthersRunWhileItNeedNotWait) {
-  Runtime runtime = start(1);
-  for (const bool lock_free : {false, true}) {
-    int values[1] = {};
-    const auto until_others_ran = [&](auto exchange) {
-      ASSERT_TRUE(runtime.run([&] {
-        auto channel = make_channel<int>(2, {.lock_free = lock_free});
-        int others = 0;
-        Nursery nursery;
-        for (int i = 0; i < 2; ++i) nursery.spawn([&] { ++others; });
-        while (others < 2) exchange(channel);
-        EXPECT_TRUE(nursery.join());
-      }));
-    };
-    until_others_ran([](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.send(1));
-      EXPECT_TRUE(channel.receiver.receive());
-    });
-    until_others_ran([&](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.send_many(values));
-      EXPECT_TRUE(channel.receiver.try_receive());
-    });
-    until_others_ran([&](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.try_send(1));
-      EXPECT_TRUE(channel.receiver.receive_many(values, 1));
-    });
-    until_others_ran([](Channel<int>& channel) {
-      EXPECT_TRUE(channel.sender.try_send(1));
-      EXPECT_TRUE(select(on_receive(channel.receiver, [](Result<int>) {})));
-    });
-  }
-}
-
-// Fibers of two runtimes meet.
-TEST_F(ChannelLifeTest, JoinsTwoRuntimes) {
-  for (const std::size_t capacity : {0u, 1u}) {
-    auto channel = make_channel<int>(capacity);
-    Runtime one = start(1);
-    Runtime other = start(1);
-    Nursery nursery(one);
-    nursery.spawn([&] {
-      for (int i = 0; i < 500; ++i) EXPECT_TRUE(channel.sender.send(i));
-      channel.sender.close();
-    });
-    ASSERT_TRUE(other.run(
-        [&] { EXPECT_EQ(take_all(channel.receiver), numbers(0, 500)); }));
-    EXPECT_TRUE(nursery.join());
   }
 }
 
