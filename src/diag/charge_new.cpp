@@ -8,7 +8,9 @@
 // hold anything. Other fibers, and threads, pay nothing.
 //
 // What is freed by another fiber than paid for it is that one's: a message that
-// moves through a channel takes its bytes along.
+// moves through a channel takes its bytes along. All together get back no more
+// than all have paid: a block that came from somebody who pays nothing makes
+// no memory.
 
 #include <malloc.h>
 
@@ -25,6 +27,9 @@ using weft::sched::Carrier;
 
 // Set while this thread asks: what that allocates is nobody's.
 thread_local constinit bool asking = false;
+
+// By whoever has not got it back.
+constinit weft::Atomic<std::size_t> paid_for{0};
 
 // The fiber that pays here, nullptr if nobody does.
 Fiber* payer(Carrier*& here) noexcept {
@@ -46,17 +51,25 @@ bool charge(std::size_t bytes) noexcept {
           .has_value();
   here->let_go();
   asking = false;
+  if (paid) paid_for.fetch_add(bytes, weft::relaxed);  // a sum
   return paid;
 }
 
 void refund(std::size_t bytes) noexcept {
   Carrier* here = nullptr;
-  if (Fiber* const fiber = payer(here)) {
-    weft::waiting::Purse::of(*fiber)->put_memory(bytes);
-  }
+  Fiber* const fiber = payer(here);
+  if (fiber == nullptr) return;
+  std::size_t all = paid_for.load(weft::relaxed);  // a sum
+  std::size_t part = 0;
+  do {
+    part = all < bytes ? all : bytes;
+  } while (!paid_for.compare_exchange_weak(all, all - part, weft::relaxed,
+                                           weft::relaxed));  // a sum
+  weft::waiting::Purse::of(*fiber)->put_memory(part);
 }
 
-void* take(std::size_t bytes, std::size_t align) noexcept {
+// dear: there is such a block, and the fiber cannot pay for it.
+void* take(std::size_t bytes, std::size_t align, bool& dear) noexcept {
   if (bytes == 0) bytes = 1;
   void* block = nullptr;
   if (align <= alignof(std::max_align_t)) {
@@ -66,14 +79,20 @@ void* take(std::size_t bytes, std::size_t align) noexcept {
   }
   if (block == nullptr || charge(::malloc_usable_size(block))) return block;
   std::free(block);
+  dear = true;
   return nullptr;
+}
+void* take(std::size_t bytes, std::size_t align) noexcept {
+  bool dear = false;
+  return take(bytes, align, dear);
 }
 
 void* take_or_throw(std::size_t bytes, std::size_t align) {
   for (;;) {
-    if (void* const block = take(bytes, align)) return block;
-    const auto handler = std::get_new_handler();
-    if (handler == nullptr) throw std::bad_alloc();
+    bool dear = false;
+    if (void* const block = take(bytes, align, dear)) return block;
+    const auto handler = std::get_new_handler();  // frees the machine's memory
+    if (handler == nullptr || dear) throw std::bad_alloc();
     handler();
   }
 }

@@ -140,9 +140,13 @@ void Arena::do_deallocate(void* block, std::size_t bytes, std::size_t align) {
   give(block, bytes, align);
   fiber::Fiber& self = *sched::carrier().current;
   if (!self.word.is_metered()) return;
-  waiting::Purse::of(self)->put_memory(bytes);
-  const std::lock_guard guard(lock_);
-  unreturned_ -= std::min(unreturned_, bytes);
+  std::size_t paid = 0;  // others, who are not metered, pay for nothing
+  {
+    const std::lock_guard guard(lock_);
+    paid = std::min(unreturned_, bytes);
+    unreturned_ -= paid;
+  }
+  waiting::Purse::of(self)->put_memory(paid);
 }
 
 }  // namespace weft::scope

@@ -53,8 +53,8 @@ class Handles::Cases {
   bool empty() const noexcept { return left_ == 0; }
   // The index of the first that has ended, as given.
   Result<std::size_t> wait(Deadline deadline) noexcept {
-    const auto ended = select_cases(waits_, order_, left_, /*fair=*/false,
-                                    /*at_once=*/false, deadline);
+    const auto ended = select_cases(
+        waits_, order_, left_, {.fair = false, .is_charged = false}, deadline);
     if (!ended) return ended.error();
     last_ = *ended;
     return static_cast<std::size_t>(static_cast<Done*>(waits_[last_]) - done_);

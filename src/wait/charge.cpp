@@ -43,13 +43,15 @@ fiber::Scope* base_of(const Fiber& self) noexcept {
 
 // In a shield, too, it learns that it must stop; then it is out of what it
 // waits for, and no more than that.
-Status wait_and_take(Fiber& self, Purse& purse, const Price& price) noexcept {
+Status wait_and_take(Fiber& self, Purse& purse, const Price& price,
+                     Deadline deadline) noexcept {
   self.broke = true;
   self.word.look_again();  // what it saw before was seen with the shield
-  const Status paid = purse.take_or_wait(price);
+  const Status paid = purse.take_or_wait(price, deadline);
   self.broke = false;
   if (paid || paid.error() == Errc::exhausted) return paid;
   if (fiber::stop_of(self) != fiber::Stop::none) return paid;
+  if (paid.error() == Errc::timed_out && deadline.expired()) return paid;
   self.word.look_again();  // whom it has not told in the shield
   return Error::out_of(purse.lacks(price));
 }
@@ -59,7 +61,7 @@ Status wait_and_take(Fiber& self, Purse& purse, const Price& price) noexcept {
 Status wait_at_base(Fiber& self, Purse& purse, const Price& price) noexcept {
   auto* const innermost = std::exchange(self.scope, base_of(self));
   self.word.look_again();  // what it saw before was seen with its scopes
-  const Status paid = purse.take_or_wait(price);
+  const Status paid = purse.take_or_wait(price, Deadline::never());
   self.scope = innermost;
   self.word.look_again();  // at the scopes that were left out
   return paid;
@@ -67,10 +69,11 @@ Status wait_at_base(Fiber& self, Purse& purse, const Price& price) noexcept {
 
 }  // namespace
 
-Status charge_short(Fiber& self, const Price& price, bool may_wait) noexcept {
+Status charge_short(Fiber& self, const Price& price, bool may_wait,
+                    Deadline deadline) noexcept {
   Purse& purse = *Purse::of(self);
   if (!may_wait) return purse.take_refilled(price);
-  return wait_and_take(self, purse, price);
+  return wait_and_take(self, purse, price, deadline);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "sched/carrier.hpp"
 #include "wait/purse.hpp"
 #include <weft/result.hpp>
+#include <weft/time.hpp>
 
 namespace weft::waiting {
 
@@ -18,18 +19,19 @@ inline constexpr Price kChannelOp{1, Resource::channel_ops, 1};
 
 // What is at hand is not enough.
 [[nodiscard]] Status charge_short(Fiber& self, const Price& price,
-                                  bool may_wait) noexcept;
+                                  bool may_wait, Deadline deadline) noexcept;
 
 // The fiber itself, before it does what costs so much. Waits for ops and memory
-// if it may and they are short. Errors: exhausted; if it may wait: cancelled,
-// timed_out. Then nothing was taken.
-[[nodiscard]] inline Status charge(Fiber& self, const Price& price,
-                                   bool may_wait) noexcept {
+// if it may and they are short, until the deadline. Errors: exhausted; if it
+// may wait: cancelled, timed_out. Then nothing was taken.
+[[nodiscard]] inline Status charge(
+    Fiber& self, const Price& price, bool may_wait,
+    Deadline deadline = Deadline::never()) noexcept {
   if (!self.word.is_metered()) [[likely]]
     return {};
   if (Purse::of(self)->take(price)) [[likely]]
     return {};
-  return charge_short(self, price, may_wait);
+  return charge_short(self, price, may_wait, deadline);
 }
 
 // The fiber itself: the ops of its turn are spent. Others have theirs, if it

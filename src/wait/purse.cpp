@@ -204,14 +204,14 @@ struct Pool::Recharge {  // concept Waitable
   const Price& price;
 };
 
-Status Purse::take_or_wait(const Price& price) noexcept {
+Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   Status paid = take_refilled(price);
   if (paid) return paid;
   const auto what = paid.error().resource();
   if (what != Resource::ops && what != Resource::memory) return paid;
   Pool& pool = *pool_;
   Pool::Recharge recharge{pool, *this, price};
-  paid = wait(recharge);
+  paid = wait(recharge, deadline);
   if (!paid) {
     const std::lock_guard guard(pool.lock_);
     pool.count_able(*this);

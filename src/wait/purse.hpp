@@ -75,7 +75,8 @@ class Purse final : public fiber::Account, public base::ListHook {
   [[nodiscard]] Status take_refilled(const Price& price) noexcept;
   // The same, and waits where more ops or memory would do. Errors: exhausted,
   // cancelled, timed_out.
-  [[nodiscard]] Status take_or_wait(const Price& price) noexcept;
+  [[nodiscard]] Status take_or_wait(const Price& price,
+                                    Deadline deadline) noexcept;
   // Of what it has too little for that; none: of nothing.
   Resource lacks(const Price& price) const noexcept;
   // What was paid for did not happen.

@@ -1,6 +1,7 @@
 // charge_new_test.cpp: the heap, counted; a program that links weft_charge_new.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -104,6 +105,27 @@ TEST_P(ChargeNewTest, AMessageTakesItsBytesAlong) {
     EXPECT_GE(second.join().value(), 110'000u);
     EXPECT_TRUE(nursery.join());
   });
+}
+
+TEST_P(ChargeNewTest, WhatNobodyPaidForMakesNoMemory) {
+  constexpr std::size_t kMuch = std::size_t{64} << 20;
+  std::vector<char> unpaid;
+  unpaid.reserve(kMuch);
+  with_memory(100'000, [&] {
+    unpaid = {};
+    EXPECT_LT(left(), kMuch / 2);
+  });
+}
+
+// Who has no budget left is not helped by what makes room on the machine.
+TEST_P(ChargeNewTest, AsksNoHandlerWhereTheBudgetIsShort) {
+  static std::atomic<int> asked{0};
+  asked = 0;
+  const auto before = std::set_new_handler([] { ++asked; });
+  with_memory(10'000,
+              [] { EXPECT_THROW(std::vector<char>(100'000), std::bad_alloc); });
+  std::set_new_handler(before);
+  EXPECT_EQ(asked, 0);
 }
 
 }  // namespace

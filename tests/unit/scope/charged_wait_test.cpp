@@ -1,0 +1,91 @@
+// charged_wait_test.cpp: what calls that wait cost, and how long they wait for
+// that.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory_resource>
+
+#include "support/runtime_test.hpp"
+#include "support/spending.hpp"
+#include <weft/weft.hpp>
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ChargedWaitTest : public test::WorkersTest {};
+INSTANTIATE_TEST_SUITE_P(Workers, ChargedWaitTest, ::testing::Values(1u, 2u));
+
+// R-BUDGET-04: who has no ops waits for them, as long as the call may.
+TEST_P(ChargedWaitTest, TheDeadlineOfACallCountsWhileItWaitsForOps) {
+  in_fiber([] {
+    auto channel = make_channel<int>(4);
+    Broadcast<int> news(4);
+    auto mine = news.subscribe();
+    EXPECT_TRUE(news.send(1));
+    EXPECT_TRUE(channel.sender.send(1));
+    Nursery nursery;
+    const auto run = [&](auto body) {
+      auto child = nursery.spawn(
+          {.budget = Budget{.ops = 0, .channel_ops = 4}}, [&body] {
+            EXPECT_EQ(body(Deadline::after(1us)).error(), Errc::timed_out);
+            const Shield shield;
+            EXPECT_EQ(body(Deadline::after(1us)).error(), Errc::timed_out);
+          });
+      EXPECT_TRUE(child.join());
+    };
+    run([&](Deadline by) { return channel.sender.send(2, by); });
+    run([&](Deadline by) { return channel.receiver.receive(by); });
+    run([&](Deadline by) { return news.send(2, by); });
+    run([&](Deadline by) { return mine.receive(by); });
+    run([&](Deadline by) {
+      Selector several(1);
+      EXPECT_TRUE(
+          several.add(on_receive(channel.receiver, [](Result<int>) {})));
+      return several.wait(by);
+    });
+    EXPECT_EQ(channel.receiver.try_receive().value(), 1);
+    EXPECT_EQ(channel.receiver.try_receive().error(), Errc::would_block);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+TEST_P(ChargedWaitTest, WaitingForOneOfSeveralIsNoOperationOfAChannel) {
+  in_fiber([] {
+    Nursery nursery;
+    auto child = nursery.spawn(
+        {.budget = Budget{.ops = 100'000, .spawn_count = 20}}, []() -> Status {
+          WEFT_TRY(race([] { return 1; }, [] { return 2; }));
+          WEFT_TRY(any([]() -> Result<int> { return Error::user(1); },
+                       []() -> Result<int> { return 2; }));
+          EXPECT_EQ(this_fiber::ledger().spent.channel_ops, 0);
+          return {};
+        });
+    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+TEST_P(ChargedWaitTest, ABlockThatNobodyPaidForMakesNoMemory) {
+  in_fiber([] {
+    Nursery nursery;
+    auto* const memory = nursery.memory();
+    void* const unpaid = memory->allocate(500);
+    auto child =
+        nursery.spawn({.budget = Budget{.ops = 100, .memory = 1'000}}, [&] {
+          memory->deallocate(unpaid, 500);
+          EXPECT_EQ(this_fiber::ledger().left.memory, 1'000u);
+          void* const own = memory->allocate(300);
+          EXPECT_EQ(this_fiber::ledger().left.memory, 700u);
+          memory->deallocate(own, 300);
+          EXPECT_EQ(this_fiber::ledger().left.memory, 1'000u);
+        });
+    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+}  // namespace
+}  // namespace weft
