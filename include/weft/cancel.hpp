@@ -32,7 +32,7 @@ class [[nodiscard]] CancelScope {
   bool cancelled() const noexcept;  // by cancel(), not from outside
   bool timed_out() const noexcept;  // by its own deadline
   // May be moved either way until it has passed.
-  //   Callers:   as the constructor.
+  //   Callers:   any fiber or thread while the scope lives, if it is a fiber's.
   void set_deadline(Deadline deadline) noexcept;
 
  private:

@@ -61,10 +61,13 @@ void Scope::die_not_innermost() noexcept {
 void Scope::lose_some() noexcept {
   some_are_lost.store(true, relaxed);  // its end orders it
 }
+bool Scope::any_lost() noexcept {
+  return some_are_lost.load(relaxed);  // who asks has seen their end
+}
 
 // Whoever closes it: nurseries are left inside.
 void Scope::drop_lost() noexcept {
-  if (!some_are_lost.load(relaxed)) die_not_innermost();  // has seen their end
+  if (!any_lost()) die_not_innermost();
   for (auto* const list : {&untold_, &told_}) {
     while (Listing* const inner = list->pop_front()) {
       static_cast<Inside*>(inner)->left.store(true, relaxed);  // for misuse
@@ -86,11 +89,12 @@ bool Scope::begin_stop(Cause why) noexcept {
                                         acq_rel, relaxed);  // [stop]
 }
 
-// Answers the nurseries inside that are still to be told, without the lock:
-// they have children of their own. They wait for that before they go.
-Inside* Scope::tell_children(Fiber*& owned) noexcept {
+// Adds the nurseries inside that are still to be told, without the lock: they
+// have children of their own. They wait for that before they go.
+void Scope::tell_all(Cause why, Fiber*& owned, Inside*& inner) noexcept {
   constexpr int kBatch = 64;  // told under one hold of the lock
-  Inside* inner = nullptr;
+  if (!begin_stop(why)) return;
+  if (covered_ != nullptr) tell(*covered_, owned);
   for (bool more = true; more;) {
     const std::lock_guard guard(lock_);
     for (int i = 0; i < kBatch && !untold_.empty(); ++i) {
@@ -107,17 +111,16 @@ Inside* Scope::tell_children(Fiber*& owned) noexcept {
     }
     more = !untold_.empty();
   }
-  return inner;
 }
 
 Fiber* Scope::stop(Cause why) noexcept {
   Fiber* owned = nullptr;
-  if (!begin_stop(why)) return owned;
-  if (covered_ != nullptr) tell(*covered_, owned);
-  for (Inside* inner = tell_children(owned); inner != nullptr;) {
+  Inside* inner = nullptr;  // to be told; by a list, they may be nested deeply
+  tell_all(why, owned, inner);
+  const auto as = outer(stop_of(static_cast<std::uint8_t>(why)));
+  while (inner != nullptr) {
     Inside& nursery = *std::exchange(inner, inner->next);
-    const auto as = outer(stop_of(static_cast<std::uint8_t>(why)));
-    prepend(nursery.scope.stop(as), owned);
+    nursery.scope.tell_all(as, owned, inner);
     nursery.waits.store(false, release);  // [told]
   }
   return owned;

@@ -99,6 +99,7 @@ class Scope {
   // A fiber is given up, maybe with nurseries of its own that are inside of
   // others by name, whoever's those are: nobody ends these.
   static void lose_some() noexcept;
+  static bool any_lost() noexcept;
 
   Scope* parent() const noexcept { return parent_; }
   Fiber* covered() const noexcept { return covered_; }
@@ -140,7 +141,7 @@ class Scope {
   static constexpr std::uint8_t kOver = 0x80;
   static Stop stop_of(std::uint8_t state) noexcept;
   bool begin_stop(Cause why) noexcept;
-  Inside* tell_children(Fiber*& owned) noexcept;
+  void tell_all(Cause why, Fiber*& owned, Inside*& inner) noexcept;
   void drop_lost() noexcept;
   [[noreturn]] static void die_not_innermost() noexcept;
 

@@ -28,12 +28,13 @@ struct Core final : Scope {
     if (deadline == Deadline::never() && Scope::deadline() == time::kNever) {
       return;
     }
-    sched::Worker* const worker = sched::worker_or_null();
-    WEFT_CHECK(worker != nullptr,
+    // Whoever sets it: its own runtime watches the clock.
+    WEFT_CHECK(!covered()->proxy,
                "a scope with a deadline on a plain thread: it has no runtime "
                "that watches the clock. Give the deadline to the call that "
                "waits.");
-    timeout.set(*this, worker->scheduler(), time::nanoseconds(deadline));
+    timeout.set(*this, sched::Scheduler::of(*covered()),
+                time::nanoseconds(deadline));
   }
 
   scope::ScopeDeadline timeout;

@@ -303,5 +303,26 @@ TEST_F(CancelDeathTest, DiesOfADeadlineOnAPlainThread) {
                "a scope with a deadline on a plain thread");
 }
 
+// Its own runtime watches the clock; the other one may be gone by then.
+TEST_P(CancelTest, HasADeadlineFromAThreadOfAnotherRuntime) {
+  std::atomic<CancelScope*> scope{nullptr};
+  Nursery nursery(runtime());
+  auto sleeper = nursery.spawn([&] {
+    CancelScope own;
+    scope = &own;
+    EXPECT_EQ(this_fiber::sleep_until(Deadline::never()).error(),
+              Errc::timed_out);
+  });
+  {
+    Runtime other = start({.workers = 1});
+    EXPECT_TRUE(other.run([&] {
+      while (scope.load() == nullptr) this_fiber::yield();
+      scope.load()->set_deadline(Deadline::after(1ms));
+    }));
+  }
+  EXPECT_TRUE(sleeper.join());
+  EXPECT_TRUE(nursery.join());
+}
+
 }  // namespace
 }  // namespace weft

@@ -71,5 +71,18 @@ TEST_P(GivenUpTest, LeavesChildrenToTheOneAroundTheirNursery) {
   });
 }
 
+// The Task is never destroyed; nobody is told to do that.
+TEST_P(GivenUpTest, TakesATaskAlong) {
+  in_fiber([] {
+    Nursery sandbox;
+    Nursery service;
+    give_up_in(sandbox, [&service] {
+      const auto task = service.spawn([] {});
+      compute_for_ever();
+    });
+    EXPECT_TRUE(service.join());
+  });
+}
+
 }  // namespace
 }  // namespace weft

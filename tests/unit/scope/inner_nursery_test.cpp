@@ -268,5 +268,25 @@ TEST(ExploredInnerNursery, MissesNoStopOfItsParent) {
   test::search_all({test::Fault::spurious_wake}, 1, body);
 }
 
+// What tells them all needs no stack for each.
+TEST_P(InnerNurseryTest, IsToldInAnyDepth) {
+  in_fiber([] {
+    const int depth = explored() ? 100 : 50'000;
+    Nursery outermost;
+    std::vector<std::unique_ptr<Nursery>> chain;
+    chain.push_back(std::make_unique<Nursery>(outermost));
+    while (chain.size() < static_cast<std::size_t>(depth)) {
+      chain.push_back(std::make_unique<Nursery>(*chain.back()));
+    }
+    auto child = chain.back()->spawn(
+        [] { return this_fiber::sleep_until(Deadline::never()); });
+    await_parked(child);
+    outermost.cancel();
+    EXPECT_EQ(child.join().error(), Errc::cancelled);
+    while (!chain.empty()) chain.pop_back();
+    EXPECT_TRUE(outermost.join());
+  });
+}
+
 }  // namespace
 }  // namespace weft
