@@ -70,7 +70,9 @@ struct ActorOptions {
   std::size_t mailbox = 64;    // 0: who sends waits until it is taken
   OnFull on_full = OnFull::wait;
   Restart restart = Restart::on_failure;
-  Budget budget = Budget::cluster();  // of each incarnation
+  // Of each incarnation. Without it Budget::cluster(); of a supervisor that is
+  // limited itself, what it has left of Budget::child().
+  std::optional<Budget> budget = {};
   StackSize stack_size = StackSize::automatic;
 };
 

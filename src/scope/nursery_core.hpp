@@ -77,8 +77,10 @@ struct NurseryCore {
                                   : fiber::Cause::outer_cancel);
   }
   bool is_closed() const noexcept {
-    if (closed.load(relaxed)) return true;  // a child's spawn may race
-    return inner != nullptr && inner->up.is_closed();
+    for (const auto* core = this;; core = &core->inner->up) {
+      if (core->closed.load(relaxed)) return true;  // a child's spawn may race
+      if (core->inner == nullptr) return false;
+    }
   }
   // Before a child is published.
   void count_child(const fiber::Fiber* by) noexcept {

@@ -61,22 +61,30 @@ Status Session::operator()() {
 
 Status Session::serve(Nursery& actors) {
   for (;;) {
-    while (auto seat = state_->next_arrival()) {
+    for (;;) {
+      make_room();  // before one is taken that must not get lost
+      auto seat = state_->next_arrival();
+      if (seat == nullptr) break;
       seats_.push_back(std::move(seat));
       start(actors, *seats_.back());
     }
     bool ended = false;
     auto lacking = Resource::none;
-    while (auto* const seat = state_->next_news(ended, lacking)) {
+    if (auto* const seat = state_->next_news(ended, lacking)) {
       if (!ended) {
         if (lacking != Resource::none) feed(actors, *seat, lacking);
       } else if (Status end = see_off(actors, *seat); !end) {
         return end;
       }
+      continue;  // who arrives does not wait for all news
     }
     if (seats_.empty() || state_->quitting()) return {};
     if (Status end = state_->await_news(); !end) return end;
   }
+}
+
+void Session::make_room() {
+  if (seats_.size() == seats_.capacity()) seats_.reserve(2 * seats_.size() + 4);
 }
 
 void Session::start(Nursery& actors, ActorSeat& seat) {
@@ -159,7 +167,7 @@ void Session::feed(Nursery& actors, ActorSeat& seat, Resource what) {
       decide != nullptr ? (*decide)(hungry) : state_->options.on_exhausted;
   if (choice == OnExhausted::ignore) return;
   if (choice == OnExhausted::recharge) {
-    const auto more = part_of(seat.options.budget, what);
+    const auto more = part_of(seat.granted, what);
     const Status given = more == Budget() ? Status(Error::out_of(what))
                                           : actors.recharge(hungry.fiber, more);
     if (given) seat.feed();
@@ -205,9 +213,10 @@ void Keeper::start(std::shared_ptr<SupervisorState> state) {
     how.budget = state->options.budget;
   } else if (scope::core_in(nursery.state_).meters_all ||
              !(all == Budget::unlimited())) {
-    // What has no limit stays so. One spawn is its own.
+    // What has no limit stays so. One spawn is its own, and costs an op.
     constexpr Budget kNone = Budget::unlimited();
-    Budget part = min(all - Budget{.spawn_count = 1}, Budget::cluster());
+    Budget part =
+        min(all - Budget{.ops = 1, .spawn_count = 1}, Budget::cluster());
     if (all.ops == kNone.ops) part.ops = kNone.ops;
     if (all.memory == kNone.memory) part.memory = kNone.memory;
     if (all.spawn_count == kNone.spawn_count) {
@@ -223,9 +232,15 @@ void Keeper::start(std::shared_ptr<SupervisorState> state) {
 }
 
 Result<Task<void>> Keeper::try_spawn(Nursery& actors, ActorSeat& seat) {
+  const Budget own = this_fiber::ledger().left;
+  const auto usual =
+      own == Budget::unlimited()
+          ? Budget::cluster()
+          : min(own - Budget{.ops = 1, .spawn_count = 1}, Budget::child());
+  seat.granted = seat.options.budget.value_or(usual);
   const SpawnOptions how{.name = seat.name,
                          .stack_size = seat.options.stack_size,
-                         .budget = seat.options.budget,
+                         .budget = seat.granted,
                          .on_failure = OnFailure::keep};
   Permit permit{&seat};
   const auto reserved = actors.reserve(&how, &permit);

@@ -50,6 +50,7 @@ struct ActorSeat final : License, base::ListHook {
   const std::shared_ptr<ActorNumber> number = std::make_shared<ActorNumber>();
   // The supervisor's fiber.
   Task<void> task;
+  Budget granted;     // what it began with
   Status refused;     // why it has none
   bool over = false;  // it shall not start again
   // Guarded by the supervisor's lock.
@@ -139,6 +140,7 @@ class Session {
 
   // Until no actor is left. Errors: what it fails with; cancelled, timed_out.
   Status serve(Nursery& actors);
+  void make_room();
   void start(Nursery& actors, ActorSeat& seat);
   // How its fiber ended, which is waited for.
   Status finish(ActorSeat& seat);

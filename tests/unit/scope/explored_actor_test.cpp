@@ -84,7 +84,7 @@ TEST(ExploredSupervisor, RechargesOnce) {
     });
     {
       auto actor =
-          supervisor.start<int>({.budget = {.ops = 2, .channel_ops = 9}},
+          supervisor.start<int>({.budget = Budget{.ops = 2, .channel_ops = 9}},
                                 [&] { return Fragile{&handled}; });
       for (int i = 0; i < 3; ++i) EXPECT_TRUE(actor.send(0));
     }

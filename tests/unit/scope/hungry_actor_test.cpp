@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <stdexcept>
+#include <vector>
 
 #include "support/runtime_test.hpp"
 #include "unit/scope/office.hpp"
@@ -24,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Workers, HungryActorTest, ::testing::Values(1u, 2u));
 
 // R-PROF-03
 
-constexpr ActorOptions kPoor{.budget = {.ops = 100, .channel_ops = 20}};
+constexpr ActorOptions kPoor{.budget = Budget{.ops = 100, .channel_ops = 20}};
 
 TEST_P(HungryActorTest, RechargesWhoRunsOut) {
   in_fiber([] {
@@ -34,6 +36,32 @@ TEST_P(HungryActorTest, RechargesWhoRunsOut) {
     for (int i = 2; i < 60; ++i) EXPECT_EQ(office.ask(1, kWork), i);
     EXPECT_EQ(office.supervisor.restarts(), 0u);
     office.end();
+  });
+}
+
+// Each gets what suits a child, of a supervisor that is limited itself.
+TEST_P(HungryActorTest, StartsInALimitedNurseryByDefault) {
+  in_fiber([] {
+    const Budget all{.ops = 100'000,
+                     .memory = std::size_t{10} << 20,
+                     .spawn_count = 20,
+                     .channel_ops = 1'000,
+                     .syscalls = 100};
+    Diary diary;
+    NurseryIn<profile::Cluster> nursery({.budget = all});
+    Supervisor supervisor(nursery);
+    std::vector<ActorRef<Message>> actors;
+    for (const char* const name : {"a", "b", "c"}) {
+      actors.push_back(supervisor.start<Message>(
+          {.name = name}, [&diary, name] { return Worker(diary, name); }));
+      Future<int> done;
+      ASSERT_TRUE(actors.back().send({kWork, &done}));
+      EXPECT_EQ(done.wait().value(), 1);
+    }
+    EXPECT_EQ(supervisor.restarts(), 0u);
+    actors.clear();
+    nursery.cancel();
+    EXPECT_TRUE(nursery.join());
   });
 }
 
@@ -110,9 +138,9 @@ TEST_P(HungryActorTest, StartsAgainWhoIsRefused) {
     Diary diary;
     NurseryIn<profile::Cluster> nursery;
     Supervisor supervisor(nursery);
-    auto actor =
-        supervisor.start<Message>({.budget = {.ops = 100, .channel_ops = 5}},
-                                  [&] { return Worker(diary, "a"); });
+    auto actor = supervisor.start<Message>(
+        {.budget = Budget{.ops = 100, .channel_ops = 5}},
+        [&] { return Worker(diary, "a"); });
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(actor.send({kTalk, nullptr}));
     Future<int> done;
     EXPECT_TRUE(actor.send({kWork, &done}));
