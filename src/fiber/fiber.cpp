@@ -1,5 +1,7 @@
 #include "fiber/fiber.hpp"
 
+#include <cxxabi.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -30,6 +32,12 @@ void Fiber::run_body() noexcept {
   }
   try {
     outcome = body->run(storage.bytes);
+  } catch (abi::__forced_unwind&) {
+    // Can neither be kept here, nor go on: the thread is its worker's.
+    WEFT_CHECK(false,
+               "a fiber ends its thread, by pthread_exit() or a cancelled "
+               "thread: other fibers need it. Return from the fiber's body, "
+               "or throw");
   } catch (...) {
     set_exception(std::current_exception());
   }

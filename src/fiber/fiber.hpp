@@ -82,6 +82,9 @@ class StackOf {
   Tally<stack::Stack*> stack_{nullptr};
 };
 
+// Of ids: the proxy of a plain thread.
+inline constexpr std::uint64_t kProxyId = std::uint64_t{1} << 63;
+
 class alignas(kCacheLine) Fiber {
  public:
   using Outcome = detail::Outcome;
@@ -171,6 +174,10 @@ class alignas(kCacheLine) Fiber {
   void run_body() noexcept;
   // The end of the body: an inherited failure becomes the outcome.
   void take_inherited() noexcept;
+  // A plain thread's proxy? As `proxy`, for whoever else knows that it lives.
+  bool is_of_thread() const noexcept {
+    return (id.load(relaxed) & kProxyId) != 0;  // fixed while it lives
+  }
   // Does the storage hold what needs a destructor?
   bool owns_result() const noexcept {
     return outcome == Outcome::exception ||

@@ -133,8 +133,10 @@ bool Scope::add(Listing& child) noexcept {
   return !child.told;
 }
 
-void Scope::remove_inside(Inside& inner) noexcept {
+void Scope::expect_around(const Inside& inner) noexcept {
   if (inner.left.load(relaxed)) die_not_innermost();  // misuse, after a loss
+}
+void Scope::remove_inside(Inside& inner) noexcept {
   remove(inner);
   spin_until([&inner] { return !inner.waits.load(acquire); });  // [told]
 }

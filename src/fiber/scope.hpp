@@ -135,6 +135,8 @@ class Scope {
   // and nobody will tell.
   bool add(Listing& child) noexcept;
   void remove(Listing& child) noexcept;
+  // The scope around must not have ended: asked first, without touching it.
+  static void expect_around(const Inside& inner) noexcept;
   void remove_inside(Inside& inner) noexcept;
 
  private:

@@ -44,7 +44,8 @@ struct PlainThread {
     proxy->proxy = true;
     proxy->storage.wake.store(0, relaxed);  // nobody knows it yet
     // The top bit keeps proxies apart from the fibers of every runtime.
-    proxy->id.store(proxies.next_id.fetch_add(1, relaxed) | kProxyId, relaxed);
+    proxy->id.store(proxies.next_id.fetch_add(1, relaxed) | fiber::kProxyId,
+                    relaxed);
     proxy->word.reserve();
     proxy->word.publish();
     (void)proxy->word.start(0);
@@ -65,8 +66,6 @@ struct PlainThread {
     proxy->next = nullptr;
     Proxies::get().pool.give(proxy);
   }
-
-  static constexpr std::uint64_t kProxyId = std::uint64_t{1} << 63;
 };
 
 }  // namespace

@@ -53,11 +53,14 @@ Scheduler::Scheduler(const Config& config)
 Scheduler::~Scheduler() {
   stop();
   std::size_t held = 0;
-  frames.for_each([&held](Fiber& fiber) {
-    if (fiber.word.state_now() != fiber::State::free) ++held;
-  });
   // A Task on a stack that was given up is never destroyed, nor used.
-  WEFT_CHECK(held == 0 || fiber::Scope::any_lost(),
+  const bool tasks_may_be_lost = fiber::Scope::any_lost();
+  frames.for_each([&](Fiber& fiber) {
+    if (fiber.word.state_now() == fiber::State::free) return;
+    ++held;
+    if (tasks_may_be_lost && fiber.has_extras) fiber.drop_extras();
+  });
+  WEFT_CHECK(held == 0 || tasks_may_be_lost,
              "%zu tasks outlive their runtime: join or destroy every Task "
              "before its Runtime",
              held);

@@ -54,7 +54,10 @@ std::ostream& operator<<(std::ostream& out, const Budget& b) {
 namespace scope {
 
 NurseryCore::~NurseryCore() {
-  if (inner != nullptr) inner->up.family.remove_inside(inner->place);
+  if (inner != nullptr) {
+    fiber::Scope::expect_around(inner->place);
+    inner->up.family.remove_inside(inner->place);
+  }
   if (!shares_pool) delete pool.load(relaxed);    // nobody is left to look
   if (Arena* const made = arena.load(relaxed)) {  // the same
     Purse* const purse = own_purse();

@@ -29,7 +29,7 @@ struct Core final : Scope {
       return;
     }
     // Whoever sets it: its own runtime watches the clock.
-    WEFT_CHECK(!covered()->proxy,
+    WEFT_CHECK(!covered()->is_of_thread(),
                "a scope with a deadline on a plain thread: it has no runtime "
                "that watches the clock. Give the deadline to the call that "
                "waits.");

@@ -1,6 +1,7 @@
 // misuse_test.cpp: what is reported, and ends the process.
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <chrono>
 #include <optional>
@@ -157,6 +158,12 @@ TEST_F(ScopeDeathTest, ReportsMoreThan255NestedPins) {
   };
   EXPECT_DEATH((void)run(Config{.workers = 1}, [] { Nest::pin(256); }),
                "more than 255 nested pins");
+}
+
+// R-ERR-04
+TEST_F(ScopeDeathTest, ReportsAFiberThatEndsItsThread) {
+  EXPECT_DEATH((void)run(Config{.workers = 1}, [] { ::pthread_exit(nullptr); }),
+               "a fiber ends its thread");
 }
 
 TEST_F(ScopeDeathTest, ReportsTheStateOfTheRuntimeAsWell) {
