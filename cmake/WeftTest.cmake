@@ -28,8 +28,8 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 #
 # weft_test(NAME SOURCE... NEEDS_KERNEL PATTERN): those tests whose names match
 # GoogleTest's pattern are labelled NAME-needs_kernel, which -L NAME finds as
-# well: they ask for what an emulator does not do as the kernel does it, so the
-# lane that emulates leaves them out. As few as possible, each with its reason.
+# well: they ask for what an emulator does not do as the kernel does it, so they
+# are left out where one runs them. As few as possible, each with its reason.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS_KERNEL" "")
   weft_wants(${name} wanted)
@@ -62,6 +62,10 @@ function(weft_test name)
     cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
     list(APPEND properties PROCESSORS ${cores})
   endif()
+  if(CMAKE_CROSSCOMPILING_EMULATOR)
+    weft_emulated_test(${name} "${arg_NEEDS_KERNEL}" ${properties})
+    return()
+  endif()
   set(how DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   if(NOT arg_NEEDS_KERNEL)
     gtest_discover_tests(${name} ${how} PROPERTIES ${properties})
@@ -72,6 +76,20 @@ function(weft_test name)
   gtest_discover_tests(${name} ${how} TEST_FILTER "${arg_NEEDS_KERNEL}"
     TEST_LIST ${name}_NEEDS_KERNEL
     PROPERTIES ${properties} LABELS ${name}-needs_kernel)
+endfunction()
+
+# An emulator takes longer to start than most tests to run: so a program is two
+# tests of ctest, each a half of it. Without what needs a kernel, and what is a
+# matter of size or of the algorithm alone.
+function(weft_emulated_test name needs_kernel)
+  set(left_out ${WEFT_TEST_LEFT_OUT} ${needs_kernel})
+  list(JOIN left_out : left_out)
+  foreach(half 0 1)
+    add_test(NAME ${name}.${half}
+      COMMAND ${name} --gtest_brief=1 --gtest_filter=-${left_out})
+    set_tests_properties(${name}.${half} PROPERTIES ${ARGN} TIMEOUT 900
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+  endforeach()
 endfunction()
 
 # weft_refused(SOURCE [WHAT PATTERN]...): tests that the source compiles, and does

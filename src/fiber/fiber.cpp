@@ -1,7 +1,5 @@
 #include "fiber/fiber.hpp"
 
-#include <cxxabi.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -32,14 +30,15 @@ void Fiber::run_body() noexcept {
   }
   try {
     outcome = body->run(storage.bytes);
-  } catch (abi::__forced_unwind&) {
-    // Can neither be kept here, nor go on: the thread is its worker's.
-    WEFT_CHECK(false,
-               "a fiber ends its thread, by pthread_exit() or a cancelled "
-               "thread: other fibers need it. Return from the fiber's body, "
-               "or throw");
   } catch (...) {
-    set_exception(std::current_exception());
+    // What is not C++'s own can neither be kept here nor go on: the thread is
+    // the worker's.
+    auto thrown = std::current_exception();
+    WEFT_CHECK(thrown != nullptr,
+               "a fiber ends its thread, by pthread_exit() or a cancel of the "
+               "thread, which other fibers need; or lets an exception of "
+               "another language out. Return from its body, or throw");
+    set_exception(std::move(thrown));
   }
   WEFT_CHECK(scope == nullptr || scope->covered() != this,
              "a fiber ended inside of a scope (Nursery, CancelScope, Shield) "
