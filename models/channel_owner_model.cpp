@@ -130,7 +130,10 @@ void two_owners(Program& p) {
       });
     });
   }
-  p.finally([=] { settle(s); });
+  p.finally([=] {
+    expect(s.core.is_owned(), "whoever came last has it");
+    settle(s);
+  });
 }
 
 void many(Program& p) {
@@ -223,12 +226,16 @@ Protocol channel_owner() {
           {"own stamp relaxed", kRing, "::move_own(", "const auto turn"},
           {"own: tail not marked", kOwner, "::own_now(", "tail_.word.fetch_or",
            relaxed, kSkip},
+          {"own: head not marked", kOwner, "::own_now(", "head_.word.fetch_or",
+           relaxed, kSkip},
           {"end: grant not ended", kOwner, "::end_others_grant(",
            "Ownership::kEnded", relaxed, kSkip},
           {"end: no barrier", kOwner, "::end_others_grant(", "heavy_barrier()"},
           {"end: busy relaxed", kGrant, "::is_left(", "busy[i].load"},
           {"end: flag stays", kOwner, "::end_others_grant(", "end->word.store",
-           relaxed, kSkip}}};
+           relaxed, kSkip},
+          {"end: no grant after it", kOwner, "::end_others_grant(",
+           "owner.now.store", relaxed, kSkip}}};
 }
 
 }  // namespace weft::model
