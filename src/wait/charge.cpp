@@ -38,6 +38,7 @@ fiber::Scope* base_of(const Fiber& self) noexcept {
   }
   self.unchecked = false;
   self.drop_locals();
+  if (self.owns_result()) self.drop_result();  // it was already winding up
   sched::this_worker().abandon_current(Error::out_of(Resource::ops));
 }
 

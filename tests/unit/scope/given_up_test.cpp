@@ -84,5 +84,26 @@ TEST_P(GivenUpTest, TakesATaskAlong) {
   });
 }
 
+struct EndsNever {
+  bool armed = false;
+  ~EndsNever() {
+    if (armed) compute_for_ever();
+  }
+};
+const FiberLocal<EndsNever> ends_never;
+
+// Its body has ended, with a value that nobody will get.
+TEST_P(GivenUpTest, DestroysItsResultIfALocalNeverEnds) {
+  in_fiber([] {
+    Nursery sandbox;
+    const auto result = std::make_shared<int>(7);
+    give_up_in(sandbox, [result] {
+      ends_never->armed = true;
+      return result;
+    });
+    EXPECT_EQ(result.use_count(), 1);
+  });
+}
+
 }  // namespace
 }  // namespace weft
