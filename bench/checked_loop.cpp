@@ -1,4 +1,4 @@
-#include "checked_loop.hpp"
+#include "check_cost.hpp"
 
 namespace bench {
 

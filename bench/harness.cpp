@@ -31,7 +31,8 @@ constexpr const char* kUsage =
     "  --n N        how much work (default: the benchmark's own)\n"
     "  --list       names and what they measure\n"
     "\n"
-    "bench/compare.py runs weft and its peers side by side.\n";
+    "weft-bench-checked has those with checks by the compiler, and channels\n"
+    "beside them; bench/compare.py runs weft and its peers side by side.\n";
 
 struct Arguments {
   std::vector<const Benchmark*> chosen;

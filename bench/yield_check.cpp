@@ -1,35 +1,10 @@
-// yield_check.cpp: what do checks cost, by hand and by the compiler, where
-// nothing is metered and where it is?
-#include <optional>
-
-#include "checked_loop.hpp"
-#include "harness.hpp"
-
-namespace bench {
-
-[[gnu::noinline]] WEFT_BENCH_LOOP(plain_loop)
-
-}  // namespace bench
+// yield_check.cpp: what do checks cost, where nothing is metered and where it is?
+#include "check_cost.hpp"
 
 namespace {
 
-// ns per turn of body(n), in a fiber with that budget.
-template <typename F>
-double ns_each(const bench::Options& options,
-               std::optional<weft::Budget> budget, F&& body) {
-  double ns = 0;
-  weft::Nursery nursery;
-  nursery.spawn({.budget = budget}, [&] {
-    body(options.n / 10);  // warms up
-    const auto start = bench::Clock::now();
-    body(options.n);
-    ns = bench::ms_since(start) * 1e6 / static_cast<double>(options.n);
-  });
-  nursery.join().value();
-  return ns;
-}
-
-const weft::Budget kEnough{.ops = 4'000'000'000};
+using bench::kEnough;
+using bench::ns_each;
 
 bench::Outcome checks(const bench::Options& options) {
   return bench::in_runtime(options.workers, [&options] {
@@ -57,36 +32,11 @@ bench::Outcome checks(const bench::Options& options) {
   });
 }
 
-bench::Outcome hook(const bench::Options& options) {
-  return bench::in_runtime(options.workers, [&options] {
-    const auto keep = [](std::uint64_t result) {
-      bench::check(result != 0, "the loop ends with another number");
-    };
-    const auto plain = [&](std::int64_t n) { keep(bench::plain_loop(n)); };
-    const auto checked = [&](std::int64_t n) { keep(bench::checked_loop(n)); };
-    const double cpu = bench::cpu_ms();
-    const double unmetered = ns_each(options, {}, checked);
-    return bench::Outcome{
-        .metric = "unmetered_ns_per_turn",
-        .value = unmetered,
-        .cpu_ms = bench::cpu_ms() - cpu,
-        .more = {{"metered_ns_per_turn", ns_each(options, kEnough, checked)},
-                 {"without_checks_ns_per_turn", ns_each(options, {}, plain)}},
-    };
-  });
-}
-
 const bench::Register kChecks({
     .name = "yield_check",
     .question = "a loop of checks, and one of LoopCheck turns: ns each",
     .usual_n = 100'000'000,
     .run = checks,
-});
-const bench::Register kHook({
-    .name = "yield_hook",
-    .question = "a loop with checks by the compiler: ns per turn",
-    .usual_n = 100'000'000,
-    .run = hook,
 });
 
 }  // namespace

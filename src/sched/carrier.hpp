@@ -62,6 +62,10 @@ class Current {
     here_.credit = kCredit;
     return true;
   }
+  // Its thread: is there nothing to ask about, as headers see it?
+  [[nodiscard]] bool goes_ahead() const noexcept {
+    return here_.locker != 0 && !detail::must_ask(here_.locker);
+  }
   // Its thread: how many ops of checked code a turn has.
   void set_turn(std::uint32_t ops) noexcept { turn_ = ops; }
   // The fiber running here begins its turn. If it is metered each op is asked
