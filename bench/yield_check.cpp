@@ -1,4 +1,5 @@
-// yield_check.cpp: what do checks cost, where nothing is metered and where it is?
+// yield_check.cpp: what do checks by hand cost, where nothing is metered and
+// where it is?
 #include "check_cost.hpp"
 
 namespace {
