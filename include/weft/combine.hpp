@@ -41,7 +41,19 @@ using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 template <typename... Fs>
 using ValuesOf = std::tuple<Value<typename BodyOf<Fs>::type>...>;
 template <typename... Fs>
-using CommonOf = std::common_type_t<Value<typename BodyOf<Fs>::type>...>;
+struct Common {
+  static constexpr bool exists = requires {
+    typename std::common_type_t<Value<typename BodyOf<Fs>::type>...>;
+  };
+  static_assert(exists,
+                "weft: race() and any() give the value of one function: what "
+                "these return has no type in common");
+  using type = typename std::conditional_t<
+      exists, std::common_type<Value<typename BodyOf<Fs>::type>...>,
+      std::type_identity<int>>::type;
+};
+template <typename... Fs>
+using CommonOf = typename Common<Fs...>::type;
 
 // How a wait for several came out, of which nothing was taken yet.
 struct EndOfSeveral {

@@ -31,6 +31,10 @@ struct Body {
   static_assert(!std::is_reference_v<raw>,
                 "weft: a fiber may not return a reference: what it refers to "
                 "may be gone when the parent joins. Return a value.");
+  static_assert(!std::is_same_v<raw, Error> && !std::is_same_v<raw, Errc>,
+                "weft: a fiber's body that fails returns a Status or a "
+                "Result<T>; an Error by itself would be a value like any "
+                "other. Write -> weft::Status.");
   using type = typename Unwrap<std::decay_t<raw>>::type;
 };
 
