@@ -107,7 +107,7 @@ Sequencer::Sequencer(std::uint64_t start) noexcept {
 
 Sequencer::~Sequencer() {
   WEFT_CHECK(core_in<SequencerCore>(core_).unused(),
-             "a Sequencer is destroyed while somebody waits for it");
+             "a Sequencer or an Event is destroyed while somebody waits for it");
 }
 
 std::uint64_t Sequencer::value() const noexcept {

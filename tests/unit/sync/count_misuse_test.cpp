@@ -119,10 +119,10 @@ TEST_F(SyncCountDeathTest, ReportsAOnceThatGoesWhileSomebodyWaits) {
 TEST_F(SyncCountDeathTest, ReportsASequencerThatGoesWhileSomebodyWaits) {
   const auto wait = [](Sequencer& it) { return it.wait(1); };
   EXPECT_DEATH(destroy_awaited<Sequencer>(wait),
-               "a Sequencer is destroyed while somebody waits for it");
+               "a Sequencer or an Event is destroyed while somebody waits for it");
   const auto pass = [](Event& it) { return it.wait(); };
   EXPECT_DEATH(destroy_awaited<Event>(pass),
-               "a Sequencer is destroyed while somebody waits for it");
+               "a Sequencer or an Event is destroyed while somebody waits for it");
   EXPECT_DEATH(
       {
         Sequencer::Future wait_known;
@@ -130,7 +130,7 @@ TEST_F(SyncCountDeathTest, ReportsASequencerThatGoesWhileSomebodyWaits) {
         sequencer.wait(9, wait_known);
         sequencer.increment();
       },
-      "a Sequencer is destroyed while somebody waits for it");
+      "a Sequencer or an Event is destroyed while somebody waits for it");
 }
 
 TEST_F(SyncCountDeathTest, ReportsASequencersFutureThatGoesWhileItWaits) {
