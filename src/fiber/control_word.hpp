@@ -250,10 +250,11 @@ class ControlWord : private WordLayout {
   }
 
   // Worker only, frame exclusive: an ended fiber has something left to do.
-  void revive(unsigned owner, bool was_cancelled) noexcept {
+  void revive(unsigned owner, bool was_cancelled, bool metered) noexcept {
     auto w = word_.load(relaxed) | kCancel;  // exclusive: C1
     WEFT_ASSERT(state(w) == State::done, "C1");
     if (was_cancelled) w |= kAlone;
+    if (metered) w |= kMetered;
     word_.store(with_owner(with_state(w, State::running), owner),
                 relaxed);  // exclusive: C1
   }

@@ -312,14 +312,17 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     self->run_body();
     here = &settle_end(*self);
     const bool cancelled = self->word.cancelled();
+    const bool metered = self->word.is_metered();
     stack::Stack* const mine = here->take_stack_of(*self);
     if (!here->finish(*self)) [[unlikely]] {
       // The handle was dropped meanwhile: so this fiber destroys its result,
-      // as any other fiber does what may have to wait.
+      // as any other fiber does what may have to wait. It has what it had
+      // left, and nobody recharges it any more.
       self->stack = mine;
       mine->owner.store(self, relaxed);  // nobody looks yet
       self->join.drop_unstarted();
-      self->word.revive(here->id(), cancelled);
+      self->word.revive(here->id(), cancelled, metered);
+      here->current.begin_turn(metered);
       here = &settle_end(*self);
       (void)here->take_stack_of(*self);
       (void)here->finish(*self);

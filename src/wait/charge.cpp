@@ -21,8 +21,8 @@ fiber::Scope* base_of(const Fiber& self) noexcept {
 
 // The fiber does not come to a cancel point, and has nothing left to spend. It
 // ends where it stands: its children first, which must not outlive it. Comes
-// here again from the destructors of its locals, which pay as well; each time
-// one local less is left.
+// here again from the destructors of its result, if it was already winding up,
+// and of its locals, which pay as well: each time one less is left.
 [[noreturn]] void give_up(Fiber& self) noexcept {
   Purse::of(self)->end_grace();  // before its pools come back
   fiber::Scope::lose_some();
@@ -37,8 +37,8 @@ fiber::Scope* base_of(const Fiber& self) noexcept {
     own.abandon();
   }
   self.unchecked = false;
-  self.drop_locals();
-  if (self.owns_result()) self.drop_result();  // it was already winding up
+  if (self.owns_result()) self.drop_result();
+  self.drop_locals();  // and closes its account: the last that pays
   sched::this_worker().abandon_current(Error::out_of(Resource::ops));
 }
 

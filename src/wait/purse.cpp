@@ -98,7 +98,10 @@ void Purse::put_memory(std::size_t bytes) noexcept {
 }
 
 Status Purse::take_refilled(const Price& price) noexcept {
-  if (take(price) || pool_ == nullptr) return {};
+  if (take(price)) return {};
+  if (pool_ == nullptr) {  // it ends; nobody can recharge it
+    return price.ops == 0 ? Status() : Error::out_of(lacks(price));
+  }
   {
     const std::lock_guard guard(pool_->lock_);
     collect();
@@ -209,6 +212,7 @@ Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   if (paid) return paid;
   const auto what = paid.error().resource();
   if (what != Resource::ops && what != Resource::memory) return paid;
+  if (pool_ == nullptr) return paid;
   Pool& pool = *pool_;
   Pool::Recharge recharge{pool, *this, price};
   paid = wait(recharge, deadline);

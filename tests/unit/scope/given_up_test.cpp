@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <utility>
 
 #include "support/runtime_test.hpp"
 #include "support/spending.hpp"
@@ -102,6 +104,63 @@ TEST_P(GivenUpTest, DestroysItsResultIfALocalNeverEnds) {
       return result;
     });
     EXPECT_EQ(result.use_count(), 1);
+  });
+}
+
+// What is moved from is harmless.
+class EndsNeverOnce {
+ public:
+  EndsNeverOnce() = default;
+  EndsNeverOnce(EndsNeverOnce&& other) noexcept
+      : armed_(std::exchange(other.armed_, false)) {}
+  EndsNeverOnce& operator=(EndsNeverOnce&&) = delete;
+  ~EndsNeverOnce() {
+    if (armed_) compute_for_ever();
+  }
+
+ private:
+  bool armed_ = true;
+};
+
+TEST_P(GivenUpTest, EndsThoughNeitherItsResultNorALocalEnds) {
+  in_fiber([] {
+    Nursery sandbox;
+    give_up_in(sandbox, [] {
+      ends_never->armed = true;
+      return EndsNeverOnce();
+    });
+    EXPECT_TRUE(sandbox.join());
+  });
+}
+
+struct Waits {
+  Event* until = nullptr;
+  ~Waits() {
+    if (until != nullptr) (void)until->wait();
+  }
+};
+const FiberLocal<Waits> waits;
+
+// The handle goes while the fiber is between its locals and its end.
+TEST_P(GivenUpTest, EndsThoughAResultThatNobodyWantsDoesNot) {
+  in_fiber([] {
+    Event dropped;
+    Nursery sandbox;
+    {
+      std::atomic<bool> is_ending{false};
+      auto task = sandbox.spawn(
+          {.budget = Budget{.ops = 100}, .on_failure = OnFailure::keep},
+          [&dropped, &is_ending] {
+            waits->until = &dropped;
+            is_ending = true;
+            return EndsNeverOnce();
+          });
+      while (!is_ending || task.state() != FiberState::parked) {
+        this_fiber::yield();
+      }
+    }
+    dropped.set();
+    EXPECT_TRUE(sandbox.join());
   });
 }
 
