@@ -68,6 +68,20 @@ void stop_or_over(Program& p) {
   p.thread("stopper", [&] { f.word.stop(f.scope); });
 }
 
+// [leave]: who sees that its scope was stopped may go before the stopper is
+// through with it.
+void leave_or_told(Program& p) {
+  auto& f = p.make<Runner>("fiber");
+  auto& scope = p.make<Scope>("scope", Kind::plain, &f.fiber);
+  p.thread("fiber", [&] {
+    while (scope.stopped() == Stop::none) pause();
+    scope.be_over();
+    scope.close();
+    destroy(scope);
+  });
+  p.thread("stopper", [&] { Runner::enqueue(scope.stop(Cause::cancel)); });
+}
+
 // A mistake: who looks reads first and clears its bit then.
 void look_too_early(Program& p) {
   auto& f = p.make<Covered>("fiber");
@@ -250,6 +264,7 @@ constexpr const char* kHead = "fiber/scope.hpp";
 constexpr const char* kFile = "fiber/scope.cpp";
 constexpr const char* kWord = "fiber/control_word.hpp";
 constexpr const char* kFiber = "fiber/fiber.cpp";
+constexpr const char* kFrame = "fiber/fiber.hpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
 
 std::vector<Mutation> mutations() {
@@ -286,6 +301,11 @@ std::vector<Mutation> mutations() {
       {"remove_inside: waits relaxed", kFile, "::remove_inside(", "waits.load"},
       {"be_over not written", kHead, "::be_over(", "state_.fetch_or", relaxed,
        Effect::skip},
+      {"be_over: first not written", kHead, "::be_over(", "state_.store",
+       relaxed, Effect::skip},
+      {"tell_all: telling relaxed", kFile, "::tell_all(", "state_.fetch_and"},
+      {"close: telling relaxed", kFrame, "::close(", "state_.load"},
+      {"wait_for_stopper relaxed", kFile, "::wait_for_stopper(", "state_.load"},
   };
 }
 
@@ -300,6 +320,7 @@ Protocol scopes() {
       {"told for nothing", told_for_nothing, fewer},
       {"stop or poll", stop_or_poll},
       {"stop or over", stop_or_over},
+      {"leave or told", leave_or_told},
       {"two causes", two_causes, fewer},
       {"look too early", look_too_early, {}, Verdict::deadlock},
       {"tell too early", tell_too_early, {}, Verdict::deadlock},
@@ -313,7 +334,7 @@ Protocol scopes() {
       {"two first waits", two_first_waits, least}};
   for (auto& guest : scope_guests()) scenarios.push_back(std::move(guest));
   return {.name = "scopes",
-          .files = {kHead, kFile, kFiber},
+          .files = {kHead, kFile, kFiber, kFrame},
           .scenarios = std::move(scenarios),
           .mutations = mutations()};
 }

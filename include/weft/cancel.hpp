@@ -36,7 +36,7 @@ class [[nodiscard]] CancelScope {
   void set_deadline(Deadline deadline) noexcept;
 
  private:
-  alignas(void*) std::byte state_[120];
+  alignas(void*) std::byte state_[128];
 };
 
 // Inside, cancellation and deadlines of the scopes around are deferred: for
@@ -54,7 +54,7 @@ class [[nodiscard]] Shield {
   bool timed_out() const noexcept;  // by its own deadline
 
  private:
-  alignas(void*) std::byte state_[120];
+  alignas(void*) std::byte state_[128];
 };
 
 }  // namespace weft

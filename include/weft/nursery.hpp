@@ -345,7 +345,7 @@ class Nursery {
     return Handle(reserved.frame, reserved.nursery);
   }
 
-  alignas(void*) std::byte state_[264];
+  alignas(void*) std::byte state_[272];
 };
 
 namespace detail {

@@ -216,11 +216,22 @@ static_assert(sizeof(Fiber) == 256, "four cache lines a frame");
 inline Scope::Scope(Kind kind, Fiber* covered, Scope* around) noexcept
     : parent_(covered != nullptr ? covered->scope : around),
       covered_(covered),
-      kind_(kind) {
+      kind_(kind),
+      calm_(parent_ != nullptr && covered != nullptr
+                ? parent_->calm_for(*covered)
+                : 0) {
   if (covered != nullptr) covered->scope = this;
 }
 
+// For a scope that the fiber opens inside of this one.
+inline std::uint64_t Scope::calm_for(const Fiber& fiber) const noexcept {
+  if (covered_ != &fiber && fiber.word.cancelled()) return 0;  // its base
+  return calm_.load(relaxed);  // see stops_begun()
+}
+
 inline void Scope::close() noexcept {
+  if ((state_.load(acquire) & kTelling) != 0) [[unlikely]]  // [leave]
+    wait_for_stopper();
   const bool alone = untold_.empty() && told_.empty();  // nobody is left to add
   if (!alone) [[unlikely]]
     drop_lost();
@@ -246,6 +257,17 @@ inline Stop stop_from(const Scope* scope, const Fiber& self,
 
 inline Stop stop_of(const Fiber& self) noexcept {
   return stop_from(self.scope, self, self.broke);
+}
+
+inline Stop stop_heard_of(const Fiber& self) noexcept {
+  if (!self.word.must_look()) return Stop::none;
+  const auto count = stops_begun().load(acquire);  // P5
+  Scope* const scope = self.scope;
+  const bool own = scope != nullptr && scope->covered() == &self;
+  if (own && scope->is_calm(count)) return Stop::none;
+  const auto why = stop_of(self);
+  if (why == Stop::none && own && !self.broke) scope->note_calm(count);
+  return why;
 }
 
 // ---- Of wait_node.hpp.

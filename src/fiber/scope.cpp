@@ -77,7 +77,7 @@ void Scope::drop_lost() noexcept {
 
 Stop Scope::stop_of(std::uint8_t state) noexcept {
   if ((state & kOver) != 0) return Stop::none;
-  const auto cause = static_cast<Cause>(state);
+  const auto cause = static_cast<Cause>(state & kCause);
   return cause == Cause::deadline || cause == Cause::outer_deadline
              ? Stop::timed_out
              : Stop::cancelled;
@@ -85,8 +85,14 @@ Stop Scope::stop_of(std::uint8_t state) noexcept {
 
 bool Scope::begin_stop(Cause why) noexcept {
   std::uint8_t running = 0;
-  return state_.compare_exchange_strong(running, static_cast<std::uint8_t>(why),
-                                        acq_rel, relaxed);  // [stop]
+  const auto stopped =
+      static_cast<std::uint8_t>(static_cast<std::uint8_t>(why) | kTelling);
+  // [stop]
+  if (!state_.compare_exchange_strong(running, stopped, acq_rel, relaxed)) {
+    return false;
+  }
+  stops_begun().fetch_add(1, release);  // P5
+  return true;
 }
 
 // Adds the nurseries inside that are still to be told, without the lock: they
@@ -111,6 +117,13 @@ void Scope::tell_all(Cause why, Fiber*& owned, Inside*& inner) noexcept {
     }
     more = !untold_.empty();
   }
+  constexpr auto kDone = static_cast<std::uint8_t>(~kTelling);
+  state_.fetch_and(kDone, release);  // [leave]
+}
+
+void Scope::wait_for_stopper() const noexcept {
+  // [leave]
+  spin_until([this] { return (state_.load(acquire) & kTelling) == 0; });
 }
 
 Fiber* Scope::stop(Cause why) noexcept {
@@ -152,6 +165,7 @@ Fiber* cancel(Fiber& fiber) noexcept {
     fiber.next = owned;
     owned = &fiber;
   }
+  stops_begun().fetch_add(1, release);  // P5
   tell_guest(fiber, owned);
   return owned;
 }

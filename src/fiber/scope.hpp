@@ -24,11 +24,16 @@
 //   P4  A guest, which runs in place on the stack of its nursery's owner, looks
 //       in that one's place, too; who tells the owner tells the guest. Who goes
 //       on when its own guest has ended may have missed that, and looks.
+//   P5  Who stops a scope or cancels a fiber counts that in stops_begun(), once
+//       it is written. A scope in which the count is noted had nothing stopped
+//       around it then; while the count is the same, it still has.
 //
 // Edges
 //   [stop]    stop() -> stopped(): what the canceller did before.
 //   [firing]  Timeout::fired() -> Timeout::disarm(): the last touch.
 //   [told]    Scope::stop() -> Scope::remove_inside(): the last touch.
+//   [leave]   Scope::stop() -> Scope::close(): the same, where the scope's own
+//             fiber saw the stop and went.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +74,12 @@ struct Listing : base::ListHook {
 };
 
 class Scope;
+
+// Of scopes and of fibers, in this process. No model looks: it only saves looks.
+inline Tally<std::uint64_t>& stops_begun() noexcept {
+  static constinit Tally<std::uint64_t> count{1};
+  return count;
+}
 
 // The place of a nursery in the list of the one that it was opened in by name.
 struct Inside : Listing {
@@ -111,15 +122,30 @@ class Scope {
     return state == 0 ? Stop::none : stop_of(state);
   }
   Cause cause() const noexcept {
-    return static_cast<Cause>(state_.load(acquire) & ~kOver);  // [stop]
+    return static_cast<Cause>(state_.load(acquire) & kCause);  // [stop]
   }
-  // Any thread that keeps the scope from ending. Tells everybody inside; the
-  // caller enqueues the answer, linked by next, newest first.
+  // Any thread that keeps the scope from ending but for what it does itself
+  // here. Tells everybody inside; the caller enqueues the answer, linked by
+  // next, newest first.
   [[nodiscard]] Fiber* stop(Cause why) noexcept;
-  // The covered fiber: nothing is inside any more, no stop counts.
+  // The covered fiber: nothing is inside any more, no stop counts. One that
+  // comes at this moment may have come later.
   void be_over() noexcept {
-    state_.fetch_or(kOver, relaxed);  // only its own looks ask
+    const auto state = state_.load(relaxed);  // only its own looks ask
+    if (state == 0) {
+      state_.store(kOver, relaxed);  // the same
+    } else {
+      state_.fetch_or(kOver, relaxed);  // the same
+    }
     set_deadline(time::kNever);
+  }
+
+  // The covered fiber, P5.
+  bool is_calm(std::uint64_t count) const noexcept {
+    return calm_.load(relaxed) == count;  // see stops_begun()
+  }
+  void note_calm(std::uint64_t count) noexcept {
+    calm_.store(count, relaxed);  // see stops_begun()
   }
 
   // Its earliest moment, kNever if it has no deadline; any thread.
@@ -141,20 +167,25 @@ class Scope {
 
  private:
   static constexpr std::uint8_t kOver = 0x80;
+  static constexpr std::uint8_t kTelling = 0x40;  // its stopper is not through
+  static constexpr std::uint8_t kCause = 0x3F;
+  std::uint64_t calm_for(const Fiber& fiber) const noexcept;
   static Stop stop_of(std::uint8_t state) noexcept;
   bool begin_stop(Cause why) noexcept;
   void tell_all(Cause why, Fiber*& owned, Inside*& inner) noexcept;
   void drop_lost() noexcept;
+  void wait_for_stopper() const noexcept;
   [[noreturn]] static void die_not_innermost() noexcept;
 
   Scope* const parent_;
   Fiber* const covered_;
   const Kind kind_;
-  Atomic<std::uint8_t> state_{0};  // a Cause, and kOver
+  Atomic<std::uint8_t> state_{0};  // a Cause, kOver, kTelling
   base::SpinLock lock_;
   base::IntrusiveList<Listing> untold_;  // guarded by lock_
   base::IntrusiveList<Listing> told_;    // guarded by lock_; once it is stopped
   Atomic<std::int64_t> deadline_{time::kNever};
+  Tally<std::uint64_t> calm_;  // P5; 0: never looked
 };
 
 // Whoever holds the frame: cancels the fiber itself; as Scope::stop().
@@ -172,6 +203,9 @@ Stop stop_from(const Scope* scope, const Fiber& self,
 // The same for its innermost. Shields hold nothing off from one that waits for
 // a recharge.
 Stop stop_of(const Fiber& self) noexcept;
+// The same, if it was told. One that runs in place has the scopes of all its
+// hosts around it: it goes through them only once for each stop (P5).
+Stop stop_heard_of(const Fiber& self) noexcept;
 
 // The fiber itself, which must stop: does what stops it stop the children of
 // `base`, too? An address only; true if that is one of its own nurseries,

@@ -107,6 +107,7 @@ void Scheduler::cancel_all() noexcept {
   frames.for_each([](Fiber& fiber) {
     if (fiber.word.cancel() == fiber::Unparked::owns) make_runnable(fiber);
   });
+  fiber::stops_begun().fetch_add(1, release);  // P5
 }
 
 void Scheduler::stop() noexcept {

@@ -53,7 +53,7 @@ std::ostream& operator<<(std::ostream& out, const Budget& b) {
 
 namespace scope {
 
-NurseryCore::~NurseryCore() {
+void NurseryCore::take_down() noexcept {
   if (inner != nullptr) {
     fiber::Scope::expect_around(inner->place);
     inner->up.family.remove_inside(inner->place);
@@ -72,8 +72,6 @@ NurseryCore::~NurseryCore() {
     delete made;
   }
   detail::Grant<Budget>::release(funds);
-  timeout.disarm();
-  family.close();
 }
 
 Pool* NurseryCore::need_pool() noexcept {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/scope.hpp"
 #include "sched/stop.hpp"
@@ -27,9 +28,12 @@ class ScopeDeadline {
       (void)sched::stop(scope, fiber::Cause::deadline);
     }
   }
-  // Whose scope it is, before that ends.
+  // Whose scope it is, before that ends. Who sets a deadline may still be on
+  // the way out when it has passed already.
   void disarm() noexcept {
-    if (timeout_ != nullptr) timeout_->disarm();
+    if (timeout_.load(relaxed) == nullptr) return;  // who set it came before
+    const std::lock_guard guard(lock_);
+    timeout_.load(relaxed)->disarm();  // the lock's
   }
 
  private:
@@ -40,17 +44,19 @@ class ScopeDeadline {
             std::int64_t when) noexcept {
     const bool passed = when <= time::now();
     const std::lock_guard guard(lock_);
-    if (timeout_ == nullptr) {
-      timeout_ = ::new (static_cast<void*>(place_)) fiber::Timeout(scope);
+    auto* timeout = timeout_.load(relaxed);  // the lock's
+    if (timeout == nullptr) {
+      timeout = ::new (static_cast<void*>(place_)) fiber::Timeout(scope);
+      timeout_.store(timeout, relaxed);  // the same
     }
-    timeout_->disarm();
+    timeout->disarm();
     scope.set_deadline(when);
     if (passed || when == time::kNever) return !passed;
-    return sched::arm(scheduler, *timeout_, when);
+    return sched::arm(scheduler, *timeout, when);
   }
 
   base::SpinLock lock_;
-  fiber::Timeout* timeout_ = nullptr;  // guarded by lock_; once it is wanted
+  Atomic<fiber::Timeout*> timeout_{nullptr};  // made under lock_, when wanted
   alignas(fiber::Timeout) std::byte place_[sizeof(fiber::Timeout)];
 };
 

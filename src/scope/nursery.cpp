@@ -251,6 +251,7 @@ Status Nursery::await_children(Deadline deadline) noexcept {
   WEFT_CHECK(core.family.owner() == nullptr || core.family.owner() == &self,
              "a nursery is joined by another fiber than the one that made it");
   core.closed.store(true, relaxed);  // see reserve()
+  if (core.family.owner() == &self) core.stop_with_outer(self);
   if (Status end = await_standstill(deadline); !end) return end;
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;
   core.end();

@@ -57,11 +57,27 @@ struct NurseryCore {
       open_pool(options.budget ? &*options.budget : nullptr);
     }
     if (options.deadline != Deadline::never()) set_deadline(options.deadline);
+    if (owner != nullptr) stop_with_outer(*owner);
   }
-  ~NurseryCore();
+  ~NurseryCore() {
+    if (has_more()) [[unlikely]]
+      take_down();
+    timeout.disarm();
+    family.close();
+  }
 
   void set_deadline(Deadline deadline) noexcept {
     timeout.set(family, scheduler, time::nanoseconds(deadline));
+  }
+  // The owner, who would else tell it of stops around it at a cancel point: as
+  // it opens it, and joins it.
+  void stop_with_outer(const fiber::Fiber& owner) noexcept {
+    const auto why = fiber::stop_heard_of(owner);
+    if (why == fiber::Stop::none) [[likely]]
+      return;
+    (void)sched::stop(family, why == fiber::Stop::timed_out
+                                  ? fiber::Cause::outer_deadline
+                                  : fiber::Cause::outer_cancel);
   }
   // Whoever opens it: from now on it is stopped with the other, and without a
   // budget of its own shares that of the other.
@@ -90,6 +106,8 @@ struct NurseryCore {
   // The owner: no child is left.
   void end() noexcept {
     family.be_over();
+    if (!has_more()) [[likely]]
+      return;
     for (auto* closer = std::exchange(closers, nullptr); closer != nullptr;) {
       const std::unique_ptr<detail::Closer> done(closer);
       closer = closer->next;
@@ -116,6 +134,14 @@ struct NurseryCore {
   void refuse_children() noexcept;
   // What the children have left belongs again to whoever paid for it.
   void close_pool() noexcept;
+  // The owner: is there anything besides children to take down?
+  bool has_more() const noexcept {
+    return closers != nullptr || inner != nullptr || funds != nullptr ||
+           pool.load(relaxed) != nullptr ||  // made by children, who are gone
+           arena.load(relaxed) != nullptr;   // the same
+  }
+  // Its last: what has_more() asks for.
+  void take_down() noexcept;
 
   Scheduler& scheduler;
   const char* name_data;

@@ -60,10 +60,8 @@ void stop_from_outside(Fiber& self, Family& family) noexcept {
 // Before a child runs in place: one that must not start is not to. Does not put
 // the fiber into its nursery's list, which is for those that wait.
 inline void tell_if_stopped(Fiber& self) noexcept {
-  if (self.word.must_look() && fiber::stop_of(self) != fiber::Stop::none)
-      [[unlikely]] {
+  if (fiber::stop_heard_of(self) != fiber::Stop::none) [[unlikely]]
     (void)sched::look(self);
-  }
 }
 
 // Never in place: whether there is room depends on the compiler, and no choice
