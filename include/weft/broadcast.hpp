@@ -220,12 +220,10 @@ class Watch {
   void close() noexcept { close(Errc::closed); }
   void close(Error reason) noexcept {
     detail::check_reason("Watch", reason);
-    {
-      const std::lock_guard hold(guard_);
-      if (std::exchange(closed_, true)) return;
-      reason_ = reason;
-    }
-    changes_.advance(detail::kNoMore);
+    const std::lock_guard hold(guard_);
+    if (std::exchange(closed_, true)) return;
+    reason_ = reason;
+    changes_.advance(detail::kNoMore);  // as in publish()
   }
   bool closed() const noexcept {
     const std::lock_guard hold(guard_);
@@ -255,19 +253,18 @@ class Watch {
     return copy;
   }
   // Under writers_. What was there before goes when nothing is locked that a
-  // reader wants.
+  // reader wants. Told under the lock: a check of the caller's code that came
+  // in between could stop its fiber for good.
   void publish(std::shared_ptr<const T> next) noexcept {
-    std::unique_lock hold(guard_);
+    const std::lock_guard hold(guard_);
     if (closed_) return;
     latest_.swap(next);
-    const auto version = ++version_;
-    hold.unlock();
-    changes_.advance(version);
+    changes_.advance(++version_);
   }
 
   Mutex writers_;
-  mutable Sequencer changes_{1};     // version_, or kNoMore
-  mutable SpinLock guard_;           // for a few instructions
+  mutable Sequencer changes_{1};  // version_, or kNoMore
+  mutable SpinLock guard_;  // for a few instructions, and those who are told
   std::shared_ptr<const T> latest_;  // guarded by guard_, as the rest
   std::uint64_t version_ = 1;
   bool closed_ = false;

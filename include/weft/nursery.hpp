@@ -285,9 +285,9 @@ class Nursery {
           const Budget* pool) noexcept;
   Nursery(RuntimeRef runtime, const NurseryOptions& options, CapBudget* from,
           const Budget* pool) noexcept;
-  // Runtime::run()'s: whoever has the runtime may start a fiber.
+  // Runtime::run()'s: who has the runtime may start one. First: no {} is one.
   enum class ForRoot : bool { yes };
-  Nursery(RuntimeRef runtime, ForRoot root) noexcept;
+  Nursery(ForRoot root, RuntimeRef runtime) noexcept;
 
   // Waits for the children, stops them first if it did not go well.
   void end_children(bool went_well) noexcept;

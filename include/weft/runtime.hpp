@@ -94,7 +94,7 @@ class Runtime {
   //   Callers:   any fiber or thread.
   template <typename F>
   auto run(F&& body) -> Result<typename detail::BodyOf<F>::type> {
-    Nursery nursery(ref(), Nursery::ForRoot::yes);
+    Nursery nursery(Nursery::ForRoot::yes, ref());
     auto task = nursery.spawn(std::forward<F>(body));
     // The root's failure is its task's. What it left behind, by destructors
     // that ran after its body, is the nursery's alone.

@@ -163,10 +163,10 @@ struct SelectList {
   }
 
   // The index of the case that happened, as written.
-  Result<std::size_t> wait(bool fair) {
+  Result<std::size_t> wait(SelectHow how) {
+    how.at_once = otherwise != Count;
     const auto end =
-        select_cases(waits.data(), order.data(), count,
-                     {.fair = fair, .at_once = otherwise != Count}, deadline);
+        select_cases(waits.data(), order.data(), count, how, deadline);
     if (end) return written[*end];
     if (otherwise != Count && end.error() == Errc::would_block) {
       return otherwise;
@@ -182,10 +182,11 @@ template <typename... Cases>
 Result<std::size_t> select_among(bool fair, Cases&... cases) {
   static_assert((kIsOtherwise<Cases> + ... + 0) <= 1,
                 "weft: more than one otherwise() in a select");
-  for (;;) {
+  SelectHow how{.fair = fair};
+  for (;; how.is_charged = false) {  // paid once, however often others win
     SelectList<sizeof...(Cases)> list;
     (list.add(cases), ...);
-    const auto which = list.wait(fair);
+    const auto which = list.wait(how);
     if (!which) return which;
     std::size_t at = 0;
     bool over = false;
@@ -311,7 +312,8 @@ class Selector {
   };
 
   Result<std::size_t> run(bool at_once, Deadline deadline) {
-    for (;;) {
+    detail::SelectHow how{.at_once = at_once};
+    for (;; how.is_charged = false) {  // as in select_among()
       std::size_t count = 0;
       for (std::size_t i = 0; i < max_; ++i) {
         if (!cells_[i].is_waited_for()) continue;
@@ -320,7 +322,7 @@ class Selector {
         written_[count++] = i;
       }
       const auto end = detail::select_cases(waits_.get(), order_.get(), count,
-                                            {.at_once = at_once}, deadline);
+                                            how, deadline);
       if (!end) return end.error();
       const auto index = written_[*end];
       if (cells_[index].call()) return index;

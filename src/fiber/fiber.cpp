@@ -32,7 +32,7 @@ void Fiber::run_body() noexcept {
     outcome = body->run(storage.bytes);
   } catch (...) {
     // What is not C++'s own can neither be kept here nor go on: the thread is
-    // the worker's.
+    // the worker's. If something waited on the way here, who knows on which.
     auto thrown = std::current_exception();
     WEFT_CHECK(thrown != nullptr,
                "a fiber ends its thread, by pthread_exit() or a cancel of the "

@@ -22,6 +22,15 @@ FramePool::~FramePool() {
   }
 }
 
+void FramePool::leave_to(void* home) noexcept {
+  const std::lock_guard hold(lock_);
+  while (Slab* const slab = slabs_) {
+    slabs_ = slab->next;
+    slab->home = home;
+  }
+  fresh_ = fresh_end_ = nullptr;
+}
+
 bool FramePool::add_slab() noexcept {
   if (base::refused(base::FaultPoint::frame_map)) return false;
   // Twice the size, then cut to an aligned slab: home_of() masks addresses.

@@ -27,6 +27,9 @@ class FramePool {
   [[nodiscard]] Fiber* take(std::size_t count, std::size_t& got) noexcept;
   // Any thread. A list of free frames.
   void give(Fiber* list) noexcept;
+  // Owner only, before the pool ends: its frames stay in memory for good, and
+  // home_of() answers this one from now on.
+  void leave_to(void* home) noexcept;
 
   static void* home_of(const Fiber& frame) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(&frame);

@@ -10,10 +10,10 @@ namespace weft::fiber {
 
 namespace {
 
-// Some fiber of the process was given up. What that had opened may have been on
-// the heap, and have come from anywhere: so from then on a nursery that is left
-// inside of another is nobody's mistake for certain.
-constinit Atomic<bool> some_are_lost{false};
+// Fibers of the process that were given up. What one had opened may have been
+// on the heap, and have come from anywhere: so from then on a nursery that is
+// left inside of another is nobody's mistake for certain.
+constinit Atomic<std::uint64_t> lost_fibers{0};
 
 void wake_to_look(Fiber& fiber, Fiber*& owned) noexcept {
   if (fiber.word.nudge() != Unparked::owns) return;
@@ -59,15 +59,15 @@ void Scope::die_not_innermost() noexcept {
 }
 
 void Scope::lose_some() noexcept {
-  some_are_lost.store(true, relaxed);  // its end orders it
+  lost_fibers.fetch_add(1, relaxed);  // its end orders it
 }
-bool Scope::any_lost() noexcept {
-  return some_are_lost.load(relaxed);  // who asks has seen their end
+std::uint64_t Scope::lost() noexcept {
+  return lost_fibers.load(relaxed);  // who asks has seen their end
 }
 
 // Whoever closes it: nurseries are left inside.
 void Scope::drop_lost() noexcept {
-  if (!any_lost()) die_not_innermost();
+  if (lost() == 0) die_not_innermost();
   for (auto* const list : {&untold_, &told_}) {
     while (Listing* const inner = list->pop_front()) {
       static_cast<Inside*>(inner)->left.store(true, relaxed);  // for misuse

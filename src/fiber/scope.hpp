@@ -108,9 +108,10 @@ class Scope {
   // the scope's destructor would, which nobody calls.
   virtual void abandon() noexcept { close(); }
   // A fiber is given up, maybe with nurseries of its own that are inside of
-  // others by name, whoever's those are: nobody ends these.
+  // others by name, whoever's those are, and with tasks: nobody ends these.
   static void lose_some() noexcept;
-  static bool any_lost() noexcept;
+  // Of how many fibers, in the whole process.
+  static std::uint64_t lost() noexcept;
 
   Scope* parent() const noexcept { return parent_; }
   Fiber* covered() const noexcept { return covered_; }

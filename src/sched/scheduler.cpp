@@ -53,17 +53,15 @@ Scheduler::Scheduler(const Config& config)
 Scheduler::~Scheduler() {
   stop();
   std::size_t held = 0;
-  // A Task on a stack that was given up is never destroyed, nor used.
-  const bool tasks_may_be_lost = fiber::Scope::any_lost();
-  frames.for_each([&](Fiber& fiber) {
-    if (fiber.word.state_now() == fiber::State::free) return;
-    ++held;
-    if (tasks_may_be_lost && fiber.has_extras) fiber.drop_extras();
+  frames.for_each([&held](const Fiber& fiber) {
+    if (fiber.word.state_now() != fiber::State::free) ++held;
   });
-  WEFT_CHECK(held == 0 || tasks_may_be_lost,
+  if (held == 0) return;
+  WEFT_CHECK(fiber::Scope::lost() != lost_before_,
              "%zu tasks outlive their runtime: join or destroy every Task "
              "before its Runtime",
              held);
+  leave_frames();
 }
 
 Status Scheduler::start() {

@@ -149,7 +149,10 @@ class Scheduler {
                      unsigned place) const noexcept;
   void count_unspawned() noexcept;
   void release_frame(Fiber& frame) noexcept;
+  void leave_frames() noexcept;
 
+  // Fibers given up before: no task of this runtime was theirs.
+  const std::uint64_t lost_before_ = fiber::Scope::lost();
   const Config config_;
   const std::size_t default_stack_;
   const bool local_spawns_;   // nothing to ask before a push to the own queue

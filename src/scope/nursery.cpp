@@ -92,7 +92,7 @@ Nursery::Nursery(RuntimeRef runtime, const NurseryOptions& options,
            pool);
 }
 
-Nursery::Nursery(RuntimeRef runtime, ForRoot /*root*/) noexcept
+Nursery::Nursery(ForRoot /*root*/, RuntimeRef runtime) noexcept
     : Nursery(runtime, kNoOptions) {
   auto& core = core_in(state_);
   core.denied = false;

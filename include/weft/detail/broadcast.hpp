@@ -16,7 +16,9 @@
 // Invariants
 //   B1  next - low <= the number of slots; low and next only grow.
 //   B2  wanted, of the slot of p, is the number of subscribers at or before p.
-//   B3  A sequencer moves after the change it tells of, without the lock.
+//   B3  A sequencer moves after the change it tells of, under the same hold of
+//       the lock. In the code of who calls a check may stand anywhere, and its
+//       fiber may stop there for good; under a spin lock checks only count.
 //   B4  The users of a value are its slot and whoever copies it; the last of
 //       them destroys it, without the lock.
 #pragma once
@@ -89,10 +91,8 @@ class BroadcastState {
       }
       if (next_ - low_ == capacity_) empty(slot(low_++), unused);
       slot(next_++) = {made.release(), cursors_.size()};
-      const auto sent = next_;
-      const auto freed = free_unwanted(unused);
-      hold.unlock();
-      tell(sent, freed);
+      sent_.advance(next_);  // B3
+      free_unwanted(unused);
       return {};
     }
   }
@@ -158,22 +158,18 @@ class BroadcastState {
   void leave(Place cursor) noexcept {
     std::list<Cursor> gone;
     Unused unused;
-    std::unique_lock hold(lock_);
+    const std::lock_guard hold(lock_);
     skip_lost(*cursor);
     while (cursor->next != next_) --slot(cursor->next++).wanted;  // B2
     gone.splice(gone.end(), cursors_, cursor);
-    const auto freed = free_unwanted(unused);
-    hold.unlock();
-    tell(0, freed);
+    free_unwanted(unused);
   }
   void close(Error reason) noexcept {
     check_reason("Broadcast", reason);
-    {
-      const std::lock_guard hold(lock_);
-      if (std::exchange(closed_, true)) return;
-      reason_ = reason;
-    }
-    sent_.advance(kNoMore);
+    const std::lock_guard hold(lock_);
+    if (std::exchange(closed_, true)) return;
+    reason_ = reason;
+    sent_.advance(kNoMore);  // B3
     freed_.advance(kNoMore);
   }
   bool closed() noexcept {
@@ -231,29 +227,24 @@ class BroadcastState {
     cursor.missed += low_ - cursor.next;
     cursor.next = low_;
   }
-  // Where low is now, if somebody may wait for that.
-  std::uint64_t free_unwanted(Unused& unused) noexcept {
+  void free_unwanted(Unused& unused) noexcept {
     while (low_ != next_ && slot(low_).wanted == 0) {
       empty(slot(low_++), unused);
     }
-    return on_full_ == OnFull::wait ? low_ : 0;
+    if (on_full_ == OnFull::wait) freed_.advance(low_);  // B3
   }
   // The value there was taken; it may have been dropped meanwhile. Unlocks.
   void advance(Cursor& cursor, std::unique_lock<SpinLock>& hold) noexcept {
     Unused unused;
     if (cursor.next >= low_) --slot(cursor.next).wanted;
     ++cursor.next;
-    const auto freed = free_unwanted(unused);
+    free_unwanted(unused);
     hold.unlock();
-    tell(0, freed);
   }
 
-  void tell(std::uint64_t sent, std::uint64_t freed) noexcept {  // B3
-    if (sent != 0) sent_.advance(sent);
-    if (freed > freed_.value()) freed_.advance(freed);
-  }
-
-  SpinLock lock_;  // for a few instructions
+  // Held for a few instructions; but for as many slots as are emptied, or given
+  // up by who leaves, and for those who are told.
+  SpinLock lock_;
   Sequencer sent_;
   Sequencer freed_;
   std::unique_ptr<Slot[]> slots_;  // the rest is guarded by lock_

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "support/death_test.hpp"
 #include "support/runtime_test.hpp"
 #include "support/spending.hpp"
 #include <weft/weft.hpp>
@@ -15,20 +17,19 @@ namespace {
 
 using test::compute_for_ever;
 
-class GivenUpTest : public test::WorkersTest {
- protected:
-  // Spawns the body into the sandbox with a few ops, waits until it has run
-  // out, and cancels it: it is given up.
-  template <typename F>
-  static void give_up_in(Nursery& sandbox, F&& body) {
-    auto task = sandbox.spawn({.budget = Budget{.ops = 100, .spawn_count = 4},
-                               .on_failure = OnFailure::keep},
-                              std::forward<F>(body));
-    test::await_exhausted(task);
-    task.cancel();
-    EXPECT_EQ(task.join().error(), Errc::exhausted);
-  }
-};
+// Spawns the body into the sandbox with a few ops, waits until it has run out,
+// and cancels it: it is given up.
+template <typename F>
+void give_up_in(Nursery& sandbox, F&& body) {
+  auto task = sandbox.spawn({.budget = Budget{.ops = 100, .spawn_count = 4},
+                             .on_failure = OnFailure::keep},
+                            std::forward<F>(body));
+  test::await_exhausted(task);
+  task.cancel();
+  EXPECT_EQ(task.join().error(), Errc::exhausted);
+}
+
+class GivenUpTest : public test::WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, GivenUpTest, ::testing::Values(1u, 4u));
 
 // The service is not around the fiber, so no scope of it leads there.
@@ -162,6 +163,67 @@ TEST_P(GivenUpTest, EndsThoughAResultThatNobodyWantsDoesNot) {
     dropped.set();
     EXPECT_TRUE(sandbox.join());
   });
+}
+
+// ---- When the runtime goes.
+
+class LostTaskTest : public test::RuntimeTest {};
+
+TEST_F(LostTaskTest, HasItsResultDestroyed) {
+  const auto result = std::make_shared<int>(7);
+  {
+    Runtime runtime = start(2);
+    EXPECT_TRUE(runtime.run([&result] {
+      Nursery sandbox;
+      Nursery service;
+      give_up_in(sandbox, [&service, &result] {
+        const auto task = service.spawn([&result] { return result; });
+        compute_for_ever();
+      });
+      EXPECT_TRUE(service.join());
+    }));
+    EXPECT_EQ(result.use_count(), 2);
+  }
+  EXPECT_EQ(result.use_count(), 1);
+}
+
+// Nobody can tell it from one that is lost.
+TEST_F(LostTaskTest, IsNoHarmIfSomebodyHoldsItInFact) {
+  Task<std::string> kept;
+  Task<std::string> asked;
+  {
+    Runtime runtime = start(2);
+    EXPECT_TRUE(runtime.run([&] {
+      Nursery nursery;
+      give_up_in(nursery, [] { compute_for_ever(); });
+      kept =
+          nursery.spawn({.name = "kept"}, [] { return std::string(100, 'x'); });
+      asked = nursery.spawn([] { return std::string(100, 'y'); });
+      EXPECT_TRUE(nursery.join());
+    }));
+  }
+  EXPECT_TRUE(kept.done());
+  EXPECT_EQ(kept.name(), "");
+  EXPECT_EQ(asked.join().error(), Errc::closed);
+}
+
+class LostTaskDeathTest : public test::FreshProcessTest {};
+
+TEST_F(LostTaskDeathTest, IsNoExcuseForTasksOfLaterRuntimes) {
+  EXPECT_DEATH(
+      {
+        Runtime first = *Runtime::start({.workers = 1});
+        (void)first.run([] {
+          Nursery sandbox;
+          give_up_in(sandbox, [] { compute_for_ever(); });
+        });
+        Task<int> task;
+        Runtime second = *Runtime::start({.workers = 1});
+        Nursery nursery(second);
+        task = nursery.spawn([] { return 1; });
+        (void)nursery.join();
+      },
+      "1 tasks outlive their runtime");
 }
 
 }  // namespace

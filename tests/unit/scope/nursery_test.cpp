@@ -219,6 +219,22 @@ TEST_P(NurseryTest, ServesPlainThreadsAsARootScope) {
   EXPECT_EQ(ended, 1000);
 }
 
+// Which constructor that is must be no question.
+TEST_P(NurseryTest, TakesNoOptionsAsThoseOfEveryNursery) {
+  std::atomic<int> ended{0};
+  Nursery nursery(runtime(), {});
+  nursery.spawn([&] { ++ended; });
+  EXPECT_TRUE(nursery.join());
+  in_fiber([&] {
+    Nursery outer;
+    Nursery inner(outer, {});
+    inner.spawn([&] { ++ended; });
+    EXPECT_TRUE(inner.join());
+    EXPECT_TRUE(outer.join());
+  });
+  EXPECT_EQ(ended, 2);
+}
+
 TEST_P(NurseryTest, GivesABodyANurseryOfItsOwn) {
   in_fiber([&] {
     std::atomic<int> ended{0};

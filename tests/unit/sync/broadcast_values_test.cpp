@@ -132,5 +132,45 @@ TEST_P(BroadcastValuesTest, CostOneOperationInASelect) {
   });
 }
 
+// Another with the same subscription takes what it is woken for.
+TEST_P(BroadcastValuesTest, CostOneOperationHoweverOftenOthersWin) {
+  const auto by_select = [](Subscription<int>& from) {
+    return select(on_receive(from, [](Result<int>) {}));
+  };
+  const auto by_selector = [](Subscription<int>& from) {
+    Selector selector(1);
+    EXPECT_TRUE(selector.add(on_receive(from, [](Result<int>) {})));
+    return selector.wait();
+  };
+  const auto pays_once = [](auto waits) {
+    Broadcast<int> news(4);
+    auto mine = news.subscribe();
+    Nursery nursery;
+    auto child =
+        nursery.spawn({.budget = Budget{.ops = 100, .channel_ops = 10}}, [&] {
+          EXPECT_TRUE(waits(mine));
+          EXPECT_EQ(this_fiber::ledger().spent.channel_ops, 1);
+        });
+    const auto waits_or_ended = [&child] {
+      while (child.state() != FiberState::parked && !child.done()) {
+        this_fiber::yield();
+      }
+      return !child.done();
+    };
+    for (int i = 0; i < 20 && waits_or_ended(); ++i) {
+      EXPECT_TRUE(news.send(i));
+      (void)mine.try_receive();
+    }
+    if (waits_or_ended()) {
+      EXPECT_TRUE(news.send(20));
+    }
+    EXPECT_TRUE(nursery.join());
+  };
+  in_fiber([&] {
+    pays_once(by_select);
+    pays_once(by_selector);
+  });
+}
+
 }  // namespace
 }  // namespace weft
