@@ -66,7 +66,7 @@ NurseryCore::~NurseryCore() {
           {.memory = made->unreturned()});
     } else if (funds != nullptr) {
       funds->put({.memory = made->unreturned()});
-    } else if (purse != nullptr && payer == &self()) {
+    } else if (purse != nullptr && is_payer(self())) {
       purse->put_memory(made->unreturned());
     }
     delete made;
@@ -105,6 +105,7 @@ void NurseryCore::open_pool(const Budget* budget) noexcept {
     granted = min(granted, purse->givable());
     WEFT_CHECK(purse->give(granted), "a purse lacks what it has");
     payer = &self();
+    payer_id = payer->id.load(relaxed);  // its own
   }
   meters_all = true;
   auto* const made = new (std::nothrow) Pool(budget != nullptr, granted);
@@ -126,7 +127,8 @@ void NurseryCore::close_pool() noexcept {
   const auto left = known->empty();
   if (funds != nullptr) return funds->put(left);
   Purse* const purse = own_purse();
-  if (purse != nullptr && (!known->own() || payer == &self())) purse->put(left);
+  if (purse == nullptr) return;
+  if (is_payer(self()) || (payer == nullptr && !known->own())) purse->put(left);
 }
 
 }  // namespace scope
@@ -138,7 +140,7 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
   Pool* const pool = core.need_pool();
   fiber::Extras* const extras = pool != nullptr ? child.make_extras() : nullptr;
   if (extras == nullptr) return Error::out_of(Resource::memory);
-  const bool owner = core.payer == &self() || core.family.owner() == &self();
+  const bool owner = core.is_payer(self()) || core.family.owner() == &self();
   const auto usual =
       permit != nullptr ? min(Budget::child(), permit->most) : Budget::child();
   const auto granted = pool->draw(asked, usual, own_purse(), owner);

@@ -116,6 +116,10 @@ struct NurseryCore {
   void refuse_children() noexcept;
   // What the children have left belongs again to whoever paid for it.
   void close_pool() noexcept;
+  // Frames are used again, ids are not.
+  bool is_payer(const fiber::Fiber& who) const noexcept {
+    return payer == &who && payer_id == who.id.load(relaxed);  // its own
+  }
 
   Scheduler& scheduler;
   const char* name_data;
@@ -125,14 +129,15 @@ struct NurseryCore {
   Atomic<waiting::Pool*> pool{nullptr};    // made once
   Atomic<Arena*> arena{nullptr};           // made once
   std::unique_ptr<Inner> inner;            // immutable
-  bool shares_pool = false;                // it belongs to the one around
-  bool meters_all = false;                 // every child; fixed at the start
   fiber::Fiber* payer = nullptr;           // of its budget; nullptr: nobody
-  detail::Grant<Budget>* funds = nullptr;  // the same; held
+  std::uint64_t payer_id = 0;              // 0: nobody
+  detail::Grant<Budget>* funds = nullptr;  // of its budget; held
   std::uint32_t name_size;
-  Atomic<bool> closed{false};  // join() was called; written by the owner
-  bool denied = false;         // and so it began
-  bool reported = false;       // join() told of the first failure; owner only
+  Atomic<bool> closed{false};    // join() was called; written by the owner
+  bool denied : 1 = false;       // and so it began
+  bool shares_pool : 1 = false;  // it belongs to the one around; the same
+  bool meters_all : 1 = false;   // every child; fixed at the start
+  bool reported = false;         // join() told of the first failure; owner only
 };
 
 inline NurseryCore& core_in(std::byte* state) noexcept {
