@@ -131,6 +131,17 @@ void NurseryCore::close_pool() noexcept {
   if (is_payer(self()) || (payer == nullptr && !known->own())) purse->put(left);
 }
 
+void NurseryCore::take_back(Fiber& frame) noexcept {
+  if (Purse* const purse = Purse::of(frame)) {
+    const Budget granted = purse->empty();
+    purse->close();
+    pool.load(acquire)->undraw(  // [pool]
+        granted, own_purse(), is_owner(self()));
+  }
+  if (frame.has_extras) frame.drop_extras();
+  scheduler.abandon_frame(frame);
+}
+
 }  // namespace scope
 
 Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
@@ -140,7 +151,7 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
   Pool* const pool = core.need_pool();
   fiber::Extras* const extras = pool != nullptr ? child.make_extras() : nullptr;
   if (extras == nullptr) return Error::out_of(Resource::memory);
-  const bool owner = core.is_payer(self()) || core.family.owner() == &self();
+  const bool owner = core.is_owner(self());
   const auto usual =
       permit != nullptr ? min(Budget::child(), permit->most) : Budget::child();
   const auto granted = pool->draw(asked, usual, own_purse(), owner);
@@ -148,7 +159,7 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
   auto* const purse = new (std::nothrow)
       Purse(*pool, child.id.load(relaxed), *granted);  // its spawner's so far
   if (purse == nullptr) {
-    pool->put(*granted);
+    pool->undraw(*granted, own_purse(), owner);
     return Error::out_of(Resource::memory);
   }
   extras->account.reset(purse);

@@ -190,12 +190,7 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options,
 }
 
 void Nursery::abandon(detail::Frame* frame) noexcept {
-  Fiber& fiber = *fiber_of(frame);
-  if (fiber.has_extras) {
-    fiber.drop_locals();  // of a fiber that has none: closes its account
-    fiber.drop_extras();
-  }
-  core_in(state_).scheduler.abandon_frame(fiber);
+  core_in(state_).take_back(*fiber_of(frame));
 }
 
 void Nursery::publish(detail::Frame* frame,

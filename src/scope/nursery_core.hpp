@@ -116,6 +116,12 @@ struct NurseryCore {
   void refuse_children() noexcept;
   // What the children have left belongs again to whoever paid for it.
   void close_pool() noexcept;
+  // Its spawner: the child does not start. It costs nothing.
+  void take_back(fiber::Fiber& frame) noexcept;
+  // Who spawns from its budget pays no spawn of his own.
+  bool is_owner(const fiber::Fiber& who) const noexcept {
+    return is_payer(who) || family.owner() == &who;
+  }
   // Frames are used again, ids are not.
   bool is_payer(const fiber::Fiber& who) const noexcept {
     return payer == &who && payer_id == who.id.load(relaxed);  // its own

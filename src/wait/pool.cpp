@@ -8,6 +8,16 @@
 
 namespace weft::waiting {
 
+namespace {
+
+// What a spawn costs who does it; a spawn of a pool of one's own, the pool.
+Price price_of_spawn(bool of_own_pool) noexcept {
+  if (of_own_pool) return {};
+  return {.extra = Resource::spawns, .amount = 1};
+}
+
+}  // namespace
+
 void Pool::count_exhausted(Purse& purse, Resource what) noexcept {
   const bool before = purse.out_of() != Resource::none;
   purse.out_of_.store(what, relaxed);  // guarded by lock_; others: a hint
@@ -46,11 +56,7 @@ Budget Pool::empty() noexcept {
 
 Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
                           bool owner) noexcept {
-  Price price;
-  if (!(owner && own_)) {
-    price.extra = Resource::spawns;
-    price.amount = 1;
-  }
+  const auto price = price_of_spawn(owner && own_);
   if (by != nullptr) {
     if (Status paid = by->take_refilled(price); !paid) return paid.error();
   }
@@ -74,6 +80,15 @@ Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
     return refused(given.error().resource());
   }
   return part;
+}
+
+void Pool::undraw(const Budget& part, Purse* by, bool owner) noexcept {
+  if (own_) {
+    put(part + Budget{.spawn_count = 1});
+  } else if (by != nullptr) {
+    by->put(part);
+  }
+  if (by != nullptr) by->take_back(price_of_spawn(owner && own_));
 }
 
 Status Pool::recharge(std::uint64_t fiber, const Budget& amount,

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "sched/carrier.hpp"
 
 namespace weft::waiting {
 
@@ -157,6 +156,12 @@ Ledger Purse::ledger() const noexcept {
     spent[i] = given > still ? given - still : 0;
   }
   return {left(), budget_of(spent)};
+}
+
+Budget Purse::empty() noexcept {
+  const Budget granted = left();
+  for (auto& amount : left_) amount.store(0, relaxed);  // B1
+  return granted;
 }
 
 void Purse::close() noexcept {

@@ -97,6 +97,8 @@ class Purse final : public fiber::Account, public base::ListHook {
 
   // Its spawner, before it is published: what it takes up until its end.
   void hold(detail::License& license) noexcept { license_ = &license; }
+  // The same, if it does not start: what it was granted, and is no more.
+  Budget empty() noexcept;
   void close() noexcept override;
 
   // ---- Any thread that holds the frame: a snapshot.
@@ -160,7 +162,9 @@ class Pool {
   // taken.
   Result<Budget> draw(const Budget* asked, const Budget& usual, Purse* by,
                       bool owner) noexcept;
-  // Takes back what a child did not need, or never had.
+  // The same: the child does not start. All goes back to where it came from.
+  void undraw(const Budget& part, Purse* by, bool owner) noexcept;
+  // Takes back what a child did not need.
   void put(const Budget& part) noexcept;
   // Everything, at the end of the nursery.
   Budget empty() noexcept;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "fiber/fiber.hpp"
 #include "sched/carrier.hpp"
@@ -51,6 +52,52 @@ TEST_P(ReturnedBudgetTest, IsNotAnothersWhoHasTheFrameOfThePayer) {
       }
       EXPECT_TRUE(outer.join());
     }
+  });
+}
+
+struct ThrowsWhenCopied {
+  ThrowsWhenCopied() = default;
+  ThrowsWhenCopied(const ThrowsWhenCopied& /*other*/) {
+    throw std::runtime_error("copied");
+  }
+  void operator()() const {}
+};
+const ThrowsWhenCopied throws_when_copied;
+
+// No child was started: nothing was paid.
+TEST_P(ReturnedBudgetTest, IsAllOfItIfTheClosureThrows) {
+  in_fiber([] {
+    Nursery nursery({.budget = kSome});
+    EXPECT_THROW(nursery.spawn(throws_when_copied), std::runtime_error);
+    EXPECT_THROW((void)nursery.try_spawn({.name = "none", .budget = kLittle},
+                                         throws_when_copied),
+                 std::runtime_error);
+    EXPECT_EQ(nursery.budget(), kSome);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+TEST_P(ReturnedBudgetTest, IsTheSpawnersIfTheClosureThrows) {
+  in_fiber([] {
+    Nursery free;
+    Nursery nursery({.budget = kSome});
+    auto child = nursery.spawn(
+        {.budget = Budget{.ops = 100, .memory = 10, .spawn_count = 1}}, [&] {
+          const Budget pool = nursery.budget();
+          const auto ledger = this_fiber::ledger();
+          Nursery own;
+          for (auto* where : {&nursery, &own, &free}) {
+            EXPECT_THROW(where->spawn({.budget = kLittle}, throws_when_copied),
+                         std::runtime_error);
+            EXPECT_EQ(this_fiber::ledger().left, ledger.left);
+            EXPECT_EQ(this_fiber::ledger().spent, ledger.spent);
+          }
+          EXPECT_EQ(nursery.budget(), pool);
+          EXPECT_TRUE(own.join());
+        });
+    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(nursery.join());
+    EXPECT_TRUE(free.join());
   });
 }
 
