@@ -131,12 +131,18 @@ void NurseryCore::close_pool() noexcept {
   if (is_payer(self()) || (payer == nullptr && !known->own())) purse->put(left);
 }
 
+void NurseryCore::filled(Fiber& frame) noexcept {
+  Purse* const by = own_purse();
+  if (by != nullptr && Purse::of(frame) != nullptr) by->filled();
+}
+
 void NurseryCore::take_back(Fiber& frame) noexcept {
   if (Purse* const purse = Purse::of(frame)) {
+    Purse* const by = own_purse();
+    if (by != nullptr) by->filled();
     const Budget granted = purse->empty();
     purse->close();
-    pool.load(acquire)->undraw(  // [pool]
-        granted, own_purse(), is_owner(self()));
+    pool.load(acquire)->undraw(granted, by, is_owner(self()));  // [pool]
   }
   if (frame.has_extras) frame.drop_extras();
   scheduler.abandon_frame(frame);
@@ -163,6 +169,8 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
     return Error::out_of(Resource::memory);
   }
   extras->account.reset(purse);
+  child.scope = &core.family;
+  if (Purse* const by = own_purse()) by->fills(child);
   if (permit != nullptr) {
     purse->hold(*permit->license);
     permit->used = true;

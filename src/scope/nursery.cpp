@@ -55,13 +55,19 @@ namespace scope {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-void NurseryCore::Members::abandon() noexcept {
-  auto& core = *reinterpret_cast<NurseryCore*>(
-      reinterpret_cast<std::byte*>(this) - offsetof(NurseryCore, family));
-  core.end();
-  core.~NurseryCore();
+NurseryCore& NurseryCore::Members::core() noexcept {
+  return *reinterpret_cast<NurseryCore*>(reinterpret_cast<std::byte*>(this) -
+                                         offsetof(NurseryCore, family));
 }
 #pragma GCC diagnostic pop
+void NurseryCore::Members::abandon() noexcept {
+  auto& whole = core();
+  whole.end();
+  whole.~NurseryCore();
+}
+void NurseryCore::Members::take_back(Fiber& child) noexcept {
+  core().take_back(child);
+}
 
 }  // namespace scope
 
@@ -198,8 +204,10 @@ void Nursery::publish(detail::Frame* frame,
   auto& core = core_in(state_);
   Fiber& fiber = *fiber_of(frame);
   fiber.body = &ops;
-  if (fiber.has_extras) [[unlikely]]
+  if (fiber.has_extras) [[unlikely]] {
+    Core::filled(fiber);
     scope::watch_deadline(fiber);
+  }
   fiber.scope = &core.family;
   core.count_child(sched::carrier().current);
   core.scheduler.launch(fiber);

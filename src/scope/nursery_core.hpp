@@ -39,6 +39,8 @@ struct NurseryCore {
   struct Members final : fiber::Family {
     using Family::Family;
     void abandon() noexcept override;
+    void take_back(fiber::Fiber& child) noexcept override;
+    NurseryCore& core() noexcept;
   };
 
   // from, budget: a capability that pays; nullptr: as the options say.
@@ -116,7 +118,9 @@ struct NurseryCore {
   void refuse_children() noexcept;
   // What the children have left belongs again to whoever paid for it.
   void close_pool() noexcept;
-  // Its spawner: the child does not start. It costs nothing.
+  // Its spawner: the closure of the child is in its frame.
+  static void filled(fiber::Fiber& frame) noexcept;
+  // The same: the child does not start. It costs nothing.
   void take_back(fiber::Fiber& frame) noexcept;
   // Who spawns from its budget pays no spawn of his own.
   bool is_owner(const fiber::Fiber& who) const noexcept {

@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/atomic.hpp"
 #include "base/intrusive_list.hpp"
@@ -95,6 +96,16 @@ class Purse final : public fiber::Account, public base::ListHook {
   // What is left of it is taken back.
   void end_grace() noexcept;
 
+  // It is about to copy a closure into the frame of a child; it has done so, or
+  // failed. One copy may spawn in the middle of another.
+  void fills(Fiber& child) noexcept {
+    child.next = filling_;
+    filling_ = &child;
+  }
+  void filled() noexcept { filling_ = std::exchange(filling_->next, nullptr); }
+  // nullptr: it does nothing of the kind.
+  Fiber* filling() const noexcept { return filling_; }
+
   // Its spawner, before it is published: what it takes up until its end.
   void hold(detail::License& license) noexcept { license_ = &license; }
   // The same, if it does not start: what it was granted, and is no more.
@@ -134,6 +145,7 @@ class Purse final : public fiber::Account, public base::ListHook {
   Amounts given_{};  // B1; less what is left: spent
   Budget grace_;     // B4: of left_, if it had any
   bool had_grace_ = false;
+  Fiber* filling_ = nullptr;  // children of the fiber, by next; its own
   detail::License* license_ = nullptr;
   Pool* pool_;  // nullptr: closed; the fiber's, and its spawner's
   const std::uint64_t fiber_;
