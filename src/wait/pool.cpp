@@ -18,11 +18,13 @@ Price price_of_spawn(bool of_own_pool) noexcept {
 
 }  // namespace
 
-void Pool::count_exhausted(Purse& purse, Resource what) noexcept {
+void Pool::count_exhausted(Purse& purse, Resource what,
+                           bool for_ever) noexcept {
   const bool before = purse.out_of() != Resource::none;
   purse.out_of_.store(what, relaxed);  // guarded by lock_; others: a hint
   if (before) return;                  // it was woken for nothing: all know
-  ++exhausted_;
+  purse.stuck_ = for_ever;
+  if (for_ever) ++stuck_;
   purse.told_ = false;
   if (purse.license_ != nullptr) purse.license_->lacks(what);
   (void)watchers_.wake_all();
@@ -31,7 +33,7 @@ void Pool::count_exhausted(Purse& purse, Resource what) noexcept {
 void Pool::count_able(Purse& purse) noexcept {
   if (purse.out_of() == Resource::none) return;
   purse.out_of_.store(Resource::none, relaxed);  // as above
-  --exhausted_;
+  if (purse.stuck_) --stuck_;
 }
 
 Budget Pool::left() const noexcept {

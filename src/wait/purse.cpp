@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "sched/carrier.hpp"
+#include "time/clock.hpp"
 
 namespace weft::waiting {
 
@@ -193,7 +195,7 @@ struct Pool::Recharge {  // concept Waitable
     const std::lock_guard guard(pool.lock_);
     purse.waiting_.push_back(waiter);
     if (purse.incoming_ == Budget()) {
-      pool.count_exhausted(purse, purse.lacks(price));
+      pool.count_exhausted(purse, purse.lacks(price), for_ever);
     } else {
       (void)purse.waiting_.wake_one();
     }
@@ -207,7 +209,21 @@ struct Pool::Recharge {  // concept Waitable
   Pool& pool;
   Purse& purse;
   const Price& price;
+  bool for_ever;  // nothing but a recharge or a stop from outside ends it
 };
+
+namespace {
+
+// Of its own scopes: those around its nursery are the joiner's as well.
+bool has_deadline(const Fiber& self) noexcept {
+  for (const auto* scope = self.scope;
+       scope != nullptr && scope->covered() == &self; scope = scope->parent()) {
+    if (scope->deadline() != time::kNever) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   Status paid = take_refilled(price);
@@ -215,7 +231,9 @@ Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   const auto what = paid.error().resource();
   if (what != Resource::ops && what != Resource::memory) return paid;
   Pool& pool = *pool_;
-  Pool::Recharge recharge{pool, *this, price};
+  const bool for_ever =
+      deadline == Deadline::never() && !has_deadline(*sched::carrier().current);
+  Pool::Recharge recharge{pool, *this, price, for_ever};
   paid = wait(recharge, deadline);
   if (!paid) {
     const std::lock_guard guard(pool.lock_);

@@ -152,8 +152,9 @@ class Purse final : public fiber::Account, public base::ListHook {
   // Guarded by the pool's lock.
   Budget incoming_;
   Tally<Resource> out_of_{Resource::none};
-  bool told_ = false;  // somebody who watches knows that it is exhausted
-  WaitList waiting_;   // its fiber, if it is exhausted
+  bool told_ = false;   // somebody who watches knows that it is exhausted
+  bool stuck_ = false;  // if it is: no deadline of its own ends that
+  WaitList waiting_;    // its fiber, if it is exhausted
 };
 
 // A nursery's. All but the constructor: any fiber or thread that keeps the
@@ -188,8 +189,8 @@ class Pool {
   // closed (none left), cancelled, timed_out.
   Result<Exhausted> await_exhausted(Deadline deadline) noexcept;
   // Waits until there is nothing to wait for: no metered child is left, or all
-  // are exhausted and nobody but the caller ever watched. Errors: cancelled,
-  // timed_out.
+  // are exhausted without a deadline and nobody but the caller ever watched.
+  // Errors: cancelled, timed_out.
   Status await_standstill(Deadline deadline) noexcept;
   // Of what the first of the exhausted ones is short; none: nobody is.
   Resource shortage() noexcept;
@@ -202,11 +203,11 @@ class Pool {
   struct Watch;
   struct Standstill;
   bool stands_still(const Fiber* joiner) const noexcept {
-    return live_ == 0 || (exhausted_ == live_ && !many_watch_ &&
+    return live_ == 0 || (stuck_ == live_ && !many_watch_ &&
                           (watcher_ == nullptr || watcher_ == joiner));
   }
   Purse* untold() noexcept;
-  void count_exhausted(Purse& purse, Resource what) noexcept;
+  void count_exhausted(Purse& purse, Resource what, bool for_ever) noexcept;
   void count_able(Purse& purse) noexcept;
 
   const bool own_;
@@ -215,7 +216,7 @@ class Pool {
   Budget left_;
   base::IntrusiveList<Purse> purses_;
   std::size_t live_ = 0;
-  std::size_t exhausted_ = 0;
+  std::size_t stuck_ = 0;
   const Fiber* watcher_ = nullptr;  // who called await_exhausted(), if anybody
   bool many_watch_ = false;         // there was another one, too
   WaitList watchers_;               // whoever waits for news
