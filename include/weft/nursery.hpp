@@ -187,7 +187,7 @@ class Nursery {
   //   Errors:    the first failure of a child; else cancelled, timed_out (from
   //              outside, or its own deadline; all have ended); timed_out (the
   //              argument: some still run, join again); exhausted (all that are
-  //              left wait to be recharged, and nobody else has called
+  //              left wait without deadline to be recharged, nobody else called
   //              wait_exhausted(): recharge or cancel, and join again).
   //              cancel() by oneself is no error. Rethrows a child's exception;
   //              in a client built with -fno-exceptions: panicked.

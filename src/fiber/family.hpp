@@ -63,6 +63,10 @@ class Family : public Scope {
     while (failed_ != nullptr) failed_ = std::move(failed_->before);
   }
 
+  // A spawner that is given up before it has published that child, whose base
+  // this is.
+  virtual void take_back(Fiber& /*child*/) noexcept {}
+
   Fiber* owner() const noexcept { return covered(); }
   Family* up() const noexcept {
     return covered() == nullptr ? static_cast<Family*>(parent()) : nullptr;

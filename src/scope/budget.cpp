@@ -66,7 +66,7 @@ void NurseryCore::take_down() noexcept {
           {.memory = made->unreturned()});
     } else if (funds != nullptr) {
       funds->put({.memory = made->unreturned()});
-    } else if (purse != nullptr && payer == &self()) {
+    } else if (purse != nullptr && is_payer(self())) {
       purse->put_memory(made->unreturned());
     }
     delete made;
@@ -103,6 +103,7 @@ void NurseryCore::open_pool(const Budget* budget) noexcept {
     granted = min(granted, purse->givable());
     WEFT_CHECK(purse->give(granted), "a purse lacks what it has");
     payer = &self();
+    payer_id = payer->id.load(relaxed);  // its own
   }
   meters_all = true;
   auto* const made = new (std::nothrow) Pool(budget != nullptr, granted);
@@ -124,7 +125,25 @@ void NurseryCore::close_pool() noexcept {
   const auto left = known->empty();
   if (funds != nullptr) return funds->put(left);
   Purse* const purse = own_purse();
-  if (purse != nullptr && (!known->own() || payer == &self())) purse->put(left);
+  if (purse == nullptr) return;
+  if (is_payer(self()) || (payer == nullptr && !known->own())) purse->put(left);
+}
+
+void NurseryCore::filled(Fiber& frame) noexcept {
+  Purse* const by = own_purse();
+  if (by != nullptr && Purse::of(frame) != nullptr) by->filled();
+}
+
+void NurseryCore::take_back(Fiber& frame) noexcept {
+  if (Purse* const purse = Purse::of(frame)) {
+    Purse* const by = own_purse();
+    if (by != nullptr) by->filled();
+    const Budget granted = purse->empty();
+    purse->close();
+    pool.load(acquire)->undraw(granted, by, is_owner(self()));  // [pool]
+  }
+  if (frame.has_extras) frame.drop_extras();
+  scheduler.abandon_frame(frame);
 }
 
 }  // namespace scope
@@ -136,7 +155,7 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
   Pool* const pool = core.need_pool();
   fiber::Extras* const extras = pool != nullptr ? child.make_extras() : nullptr;
   if (extras == nullptr) return Error::out_of(Resource::memory);
-  const bool owner = core.payer == &self() || core.family.owner() == &self();
+  const bool owner = core.is_owner(self());
   const auto usual =
       permit != nullptr ? min(Budget::child(), permit->most) : Budget::child();
   const auto granted = pool->draw(asked, usual, own_purse(), owner);
@@ -144,10 +163,12 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
   auto* const purse = new (std::nothrow)
       Purse(*pool, child.id.load(relaxed), *granted);  // its spawner's so far
   if (purse == nullptr) {
-    pool->put(*granted);
+    pool->undraw(*granted, own_purse(), owner);
     return Error::out_of(Resource::memory);
   }
   extras->account.reset(purse);
+  child.scope = &core.family;
+  if (Purse* const by = own_purse()) by->fills(child);
   if (permit != nullptr) {
     purse->hold(*permit->license);
     permit->used = true;

@@ -55,13 +55,19 @@ namespace scope {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-void NurseryCore::Members::abandon() noexcept {
-  auto& core = *reinterpret_cast<NurseryCore*>(
-      reinterpret_cast<std::byte*>(this) - offsetof(NurseryCore, family));
-  core.end();
-  core.~NurseryCore();
+NurseryCore& NurseryCore::Members::core() noexcept {
+  return *reinterpret_cast<NurseryCore*>(reinterpret_cast<std::byte*>(this) -
+                                         offsetof(NurseryCore, family));
 }
 #pragma GCC diagnostic pop
+void NurseryCore::Members::abandon() noexcept {
+  auto& whole = core();
+  whole.end();
+  whole.~NurseryCore();
+}
+void NurseryCore::Members::take_back(Fiber& child) noexcept {
+  core().take_back(child);
+}
 
 }  // namespace scope
 
@@ -190,12 +196,7 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options,
 }
 
 void Nursery::abandon(detail::Frame* frame) noexcept {
-  Fiber& fiber = *fiber_of(frame);
-  if (fiber.has_extras) {
-    fiber.drop_locals();  // of a fiber that has none: closes its account
-    fiber.drop_extras();
-  }
-  core_in(state_).scheduler.abandon_frame(fiber);
+  core_in(state_).take_back(*fiber_of(frame));
 }
 
 void Nursery::publish(detail::Frame* frame,
@@ -203,8 +204,10 @@ void Nursery::publish(detail::Frame* frame,
   auto& core = core_in(state_);
   Fiber& fiber = *fiber_of(frame);
   fiber.body = &ops;
-  if (fiber.has_extras) [[unlikely]]
+  if (fiber.has_extras) [[unlikely]] {
+    Core::filled(fiber);
     scope::watch_deadline(fiber);
+  }
   fiber.scope = &core.family;
   core.count_child(sched::carrier().current);
   core.scheduler.launch(fiber);

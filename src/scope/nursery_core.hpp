@@ -39,6 +39,8 @@ struct NurseryCore {
   struct Members final : fiber::Family {
     using Family::Family;
     void abandon() noexcept override;
+    void take_back(fiber::Fiber& child) noexcept override;
+    NurseryCore& core() noexcept;
   };
 
   // from, budget: a capability that pays; nullptr: as the options say.
@@ -142,6 +144,18 @@ struct NurseryCore {
   }
   // Its last: what has_more() asks for.
   void take_down() noexcept;
+  // Its spawner: the closure of the child is in its frame.
+  static void filled(fiber::Fiber& frame) noexcept;
+  // The same: the child does not start. It costs nothing.
+  void take_back(fiber::Fiber& frame) noexcept;
+  // Who spawns from its budget pays no spawn of his own.
+  bool is_owner(const fiber::Fiber& who) const noexcept {
+    return is_payer(who) || family.owner() == &who;
+  }
+  // Frames are used again, ids are not.
+  bool is_payer(const fiber::Fiber& who) const noexcept {
+    return payer == &who && payer_id == who.id.load(relaxed);  // its own
+  }
 
   Scheduler& scheduler;
   const char* name_data;
@@ -151,14 +165,15 @@ struct NurseryCore {
   Atomic<waiting::Pool*> pool{nullptr};    // made once
   Atomic<Arena*> arena{nullptr};           // made once
   std::unique_ptr<Inner> inner;            // immutable
-  bool shares_pool = false;                // it belongs to the one around
-  bool meters_all = false;                 // every child; fixed at the start
   fiber::Fiber* payer = nullptr;           // of its budget; nullptr: nobody
-  detail::Grant<Budget>* funds = nullptr;  // the same; held
+  std::uint64_t payer_id = 0;              // 0: nobody
+  detail::Grant<Budget>* funds = nullptr;  // of its budget; held
   std::uint32_t name_size;
-  Atomic<bool> closed{false};  // join() was called; written by the owner
-  bool denied = false;         // and so it began
-  bool reported = false;       // join() told of the first failure; owner only
+  Atomic<bool> closed{false};    // join() was called; written by the owner
+  bool denied : 1 = false;       // and so it began
+  bool shares_pool : 1 = false;  // it belongs to the one around; the same
+  bool meters_all : 1 = false;   // every child; fixed at the start
+  bool reported = false;         // join() told of the first failure; owner only
 };
 
 inline NurseryCore& core_in(std::byte* state) noexcept {

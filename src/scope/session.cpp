@@ -76,6 +76,7 @@ Status Session::serve(Nursery& actors) {
       } else if (Status end = see_off(actors, *seat); !end) {
         return end;
       }
+      if (state_->quitting()) return {};  // there may always be more
       continue;  // who arrives does not wait for all news
     }
     if (seats_.empty() || state_->quitting()) return {};
@@ -133,6 +134,8 @@ Status Session::see_off(Nursery& actors, ActorSeat& seat) {
     stop_others(first, seat);
     start_again(actors, first, seats_.size());
   }
+  // Who is refused each time would have this worker to himself.
+  this_fiber::yield();
   return {};
 }
 

@@ -24,7 +24,10 @@ fiber::Scope* base_of(const Fiber& self) noexcept {
 // here again from the destructors of its result, if it was already winding up,
 // and of its locals, which pay as well: each time one less is left.
 [[noreturn]] void give_up(Fiber& self) noexcept {
-  Purse::of(self)->end_grace();  // before its pools come back
+  Purse& purse = *Purse::of(self);
+  purse.end_grace();  // before anything comes back
+  while (Fiber* const child = purse.filling())
+    child->family().take_back(*child);
   fiber::Scope::lose_some();
   self.unchecked = true;  // what scopes close at their end is closed
   while (self.scope->covered() == &self) {

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "sched/carrier.hpp"
+#include "time/clock.hpp"
 
 namespace weft::waiting {
 
@@ -162,6 +163,12 @@ Ledger Purse::ledger() const noexcept {
   return {left(), budget_of(spent)};
 }
 
+Budget Purse::empty() noexcept {
+  const Budget granted = left();
+  for (auto& amount : left_) amount.store(0, relaxed);  // B1
+  return granted;
+}
+
 void Purse::close() noexcept {
   Pool* const pool = std::exchange(pool_, nullptr);
   if (pool == nullptr) return;
@@ -191,7 +198,7 @@ struct Pool::Recharge {  // concept Waitable
     const std::lock_guard guard(pool.lock_);
     purse.waiting_.push_back(waiter);
     if (purse.incoming_ == Budget()) {
-      pool.count_exhausted(purse, purse.lacks(price));
+      pool.count_exhausted(purse, purse.lacks(price), for_ever);
     } else {
       (void)purse.waiting_.wake_one();
     }
@@ -205,7 +212,21 @@ struct Pool::Recharge {  // concept Waitable
   Pool& pool;
   Purse& purse;
   const Price& price;
+  bool for_ever;  // nothing but a recharge or a stop from outside ends it
 };
+
+namespace {
+
+// Of its own scopes: those around its nursery are the joiner's as well.
+bool has_deadline(const Fiber& self) noexcept {
+  for (const auto* scope = self.scope;
+       scope != nullptr && scope->covered() == &self; scope = scope->parent()) {
+    if (scope->deadline() != time::kNever) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   Status paid = take_refilled(price);
@@ -214,188 +235,15 @@ Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   if (what != Resource::ops && what != Resource::memory) return paid;
   if (pool_ == nullptr) return paid;
   Pool& pool = *pool_;
-  Pool::Recharge recharge{pool, *this, price};
+  const bool for_ever =
+      deadline == Deadline::never() && !has_deadline(*sched::carrier().current);
+  Pool::Recharge recharge{pool, *this, price, for_ever};
   paid = wait(recharge, deadline);
   if (!paid) {
     const std::lock_guard guard(pool.lock_);
     pool.count_able(*this);
   }
   return paid;
-}
-
-// ---- Pool.
-
-void Pool::count_exhausted(Purse& purse, Resource what) noexcept {
-  const bool before = purse.out_of() != Resource::none;
-  purse.out_of_.store(what, relaxed);  // guarded by lock_; others: a hint
-  if (before) return;                  // it was woken for nothing: all know
-  ++exhausted_;
-  purse.told_ = false;
-  if (purse.license_ != nullptr) purse.license_->lacks(what);
-  (void)watchers_.wake_all();
-}
-
-void Pool::count_able(Purse& purse) noexcept {
-  if (purse.out_of() == Resource::none) return;
-  purse.out_of_.store(Resource::none, relaxed);  // as above
-  --exhausted_;
-}
-
-Budget Pool::left() const noexcept {
-  const std::lock_guard guard(lock_);
-  return left_;
-}
-
-std::size_t Pool::live() const noexcept {
-  const std::lock_guard guard(lock_);
-  return live_;
-}
-
-void Pool::put(const Budget& part) noexcept {
-  const std::lock_guard guard(lock_);
-  left_ = left_ + part;
-}
-
-Budget Pool::empty() noexcept {
-  const std::lock_guard guard(lock_);
-  return std::exchange(left_, Budget());
-}
-
-Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
-                          bool owner) noexcept {
-  Price price;
-  if (!(owner && own_)) {
-    price.extra = Resource::spawns;
-    price.amount = 1;
-  }
-  if (by != nullptr) {
-    if (Status paid = by->take_refilled(price); !paid) return paid.error();
-  }
-  const auto refused = [&](Resource what) {
-    if (by != nullptr) by->take_back(price);
-    return Error::out_of(what);
-  };
-  if (own_) {
-    const std::lock_guard guard(lock_);
-    Budget part = asked != nullptr ? *asked : min(left_, usual);
-    const auto all = part + Budget{.spawn_count = 1};
-    if (const auto what = left_.lacks(all); what != Resource::none) {
-      return refused(what);
-    }
-    left_ = left_ - all;
-    return part;
-  }
-  if (by == nullptr) return asked != nullptr ? *asked : usual;
-  Budget part = asked != nullptr ? *asked : min(by->givable(), usual);
-  if (Status given = by->give(part); !given) {
-    return refused(given.error().resource());
-  }
-  return part;
-}
-
-Status Pool::recharge(std::uint64_t fiber, const Budget& amount,
-                      Purse* by) noexcept {
-  if (!own_ && by != nullptr) {
-    if (Status given = by->give(amount); !given) return given;
-  }
-  {
-    const std::lock_guard guard(lock_);
-    if (const auto what = left_.lacks(amount); own_ && what != Resource::none) {
-      return Error::out_of(what);
-    }
-    for (Purse* purse = purses_.front(); purse != nullptr;
-         purse = purses_.after(*purse)) {
-      if (purse->fiber_ != fiber) continue;
-      if (own_) left_ = left_ - amount;
-      purse->incoming_ = purse->incoming_ + amount;
-      count_able(*purse);  // it looks for itself whether that is enough
-      (void)purse->waiting_.wake_one();
-      return {};
-    }
-  }
-  if (!own_ && by != nullptr) by->put(amount);
-  return Errc::invalid;
-}
-
-// ---- Watching.
-
-Purse* Pool::untold() noexcept {
-  for (Purse* purse = purses_.front(); purse != nullptr;
-       purse = purses_.after(*purse)) {
-    if (purse->out_of() != Resource::none && !purse->told_) return purse;
-  }
-  return nullptr;
-}
-
-struct Pool::Watch {  // concept Waitable
-  bool try_complete(Waiter& waiter) noexcept {
-    const std::lock_guard guard(pool.lock_);
-    Purse* const found = pool.untold();
-    if (found == nullptr) return false;
-    found->told_ = true;
-    waiter.slot<Exhausted>() = {{found->fiber_}, found->out_of()};
-    return true;
-  }
-  bool publish(Waiter& waiter) noexcept {
-    const std::lock_guard guard(pool.lock_);
-    if (pool.live_ == 0) return false;
-    pool.watchers_.push_back(waiter);
-    if (pool.untold() != nullptr) (void)pool.watchers_.wake_all();
-    return true;
-  }
-  void unpublish(Waiter& waiter) noexcept {
-    const std::lock_guard guard(pool.lock_);
-    pool.watchers_.remove(waiter);
-  }
-
-  Pool& pool;
-};
-
-struct Pool::Standstill {  // concept Waitable
-  bool try_complete(Waiter& /*waiter*/) noexcept {
-    const std::lock_guard guard(pool.lock_);
-    return pool.stands_still(joiner);
-  }
-  bool publish(Waiter& waiter) noexcept {
-    const std::lock_guard guard(pool.lock_);
-    pool.watchers_.push_back(waiter);
-    if (pool.stands_still(joiner)) (void)pool.watchers_.wake_all();
-    return true;
-  }
-  void unpublish(Waiter& waiter) noexcept {
-    const std::lock_guard guard(pool.lock_);
-    pool.watchers_.remove(waiter);
-  }
-
-  Pool& pool;
-  const Fiber* joiner;
-};
-
-Result<Exhausted> Pool::await_exhausted(Deadline deadline) noexcept {
-  const Fiber* const self = sched::carrier().current;
-  {
-    const std::lock_guard guard(lock_);
-    many_watch_ = many_watch_ || (watcher_ != nullptr && watcher_ != self);
-    watcher_ = self;
-  }
-  Watch watch{*this};
-  Exhausted found;
-  if (Status end = wait(watch, found, deadline); !end) return end.error();
-  return found;
-}
-
-Status Pool::await_standstill(Deadline deadline) noexcept {
-  Standstill standstill{*this, sched::carrier().current};
-  return wait(standstill, deadline);
-}
-
-Resource Pool::shortage() noexcept {
-  const std::lock_guard guard(lock_);
-  for (Purse* purse = purses_.front(); purse != nullptr;
-       purse = purses_.after(*purse)) {
-    if (purse->out_of() != Resource::none) return purse->out_of();
-  }
-  return Resource::none;
 }
 
 }  // namespace weft::waiting

@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/atomic.hpp"
 #include "base/intrusive_list.hpp"
@@ -95,8 +96,20 @@ class Purse final : public fiber::Account, public base::ListHook {
   // What is left of it is taken back.
   void end_grace() noexcept;
 
+  // It is about to copy a closure into the frame of a child; it has done so, or
+  // failed. One copy may spawn in the middle of another.
+  void fills(Fiber& child) noexcept {
+    child.next = filling_;
+    filling_ = &child;
+  }
+  void filled() noexcept { filling_ = std::exchange(filling_->next, nullptr); }
+  // nullptr: it does nothing of the kind.
+  Fiber* filling() const noexcept { return filling_; }
+
   // Its spawner, before it is published: what it takes up until its end.
   void hold(detail::License& license) noexcept { license_ = &license; }
+  // The same, if it does not start: what it was granted, and is no more.
+  Budget empty() noexcept;
   void close() noexcept override;
 
   // ---- Any thread that holds the frame: a snapshot.
@@ -132,14 +145,16 @@ class Purse final : public fiber::Account, public base::ListHook {
   Amounts given_{};  // B1; less what is left: spent
   Budget grace_;     // B4: of left_, if it had any
   bool had_grace_ = false;
+  Fiber* filling_ = nullptr;  // children of the fiber, by next; its own
   detail::License* license_ = nullptr;
   Pool* pool_;  // nullptr: closed; the fiber's, and its spawner's
   const std::uint64_t fiber_;
   // Guarded by the pool's lock.
   Budget incoming_;
   Tally<Resource> out_of_{Resource::none};
-  bool told_ = false;  // somebody who watches knows that it is exhausted
-  WaitList waiting_;   // its fiber, if it is exhausted
+  bool told_ = false;   // somebody who watches knows that it is exhausted
+  bool stuck_ = false;  // if it is: no deadline of its own ends that
+  WaitList waiting_;    // its fiber, if it is exhausted
 };
 
 // A nursery's. All but the constructor: any fiber or thread that keeps the
@@ -160,7 +175,9 @@ class Pool {
   // taken.
   Result<Budget> draw(const Budget* asked, const Budget& usual, Purse* by,
                       bool owner) noexcept;
-  // Takes back what a child did not need, or never had.
+  // The same: the child does not start. All goes back to where it came from.
+  void undraw(const Budget& part, Purse* by, bool owner) noexcept;
+  // Takes back what a child did not need.
   void put(const Budget& part) noexcept;
   // Everything, at the end of the nursery.
   Budget empty() noexcept;
@@ -172,8 +189,8 @@ class Pool {
   // closed (none left), cancelled, timed_out.
   Result<Exhausted> await_exhausted(Deadline deadline) noexcept;
   // Waits until there is nothing to wait for: no metered child is left, or all
-  // are exhausted and nobody but the caller ever watched. Errors: cancelled,
-  // timed_out.
+  // are exhausted without a deadline and nobody but the caller ever watched.
+  // Errors: cancelled, timed_out.
   Status await_standstill(Deadline deadline) noexcept;
   // Of what the first of the exhausted ones is short; none: nobody is.
   Resource shortage() noexcept;
@@ -186,11 +203,11 @@ class Pool {
   struct Watch;
   struct Standstill;
   bool stands_still(const Fiber* joiner) const noexcept {
-    return live_ == 0 || (exhausted_ == live_ && !many_watch_ &&
+    return live_ == 0 || (stuck_ == live_ && !many_watch_ &&
                           (watcher_ == nullptr || watcher_ == joiner));
   }
   Purse* untold() noexcept;
-  void count_exhausted(Purse& purse, Resource what) noexcept;
+  void count_exhausted(Purse& purse, Resource what, bool for_ever) noexcept;
   void count_able(Purse& purse) noexcept;
 
   const bool own_;
@@ -199,7 +216,7 @@ class Pool {
   Budget left_;
   base::IntrusiveList<Purse> purses_;
   std::size_t live_ = 0;
-  std::size_t exhausted_ = 0;
+  std::size_t stuck_ = 0;
   const Fiber* watcher_ = nullptr;  // who called await_exhausted(), if anybody
   bool many_watch_ = false;         // there was another one, too
   WaitList watchers_;               // whoever waits for news

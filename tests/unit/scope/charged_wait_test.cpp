@@ -87,5 +87,81 @@ TEST_P(ChargedWaitTest, ABlockThatNobodyPaidForMakesNoMemory) {
   });
 }
 
+// ---- A join of those who go on without a recharge.
+
+class DeadlineTest : public test::WorkersTest {
+ protected:
+  // Joins a child that has no ops to receive with, and nobody to help.
+  template <typename Receive>
+  static void expect_joined(const SpawnOptions& options, Receive receive) {
+    auto channel = make_channel<int>(1);
+    Nursery nursery({.budget = Budget::service()});
+    auto how = options;
+    how.budget = Budget{.channel_ops = 4};
+    auto child = nursery.spawn(how, [&] { return receive(channel.receiver); });
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(child.join().error(), Errc::timed_out);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, DeadlineTest, ::testing::Values(1u, 2u));
+
+constexpr SpawnOptions kKeep{.on_failure = OnFailure::keep};
+constexpr auto kReceive = [](auto& from) { return from.receive(); };
+
+TEST_P(DeadlineTest, OfTheCallKeepsAJoinWaiting) {
+  in_fiber([] {
+    expect_joined(
+        kKeep, [](auto& from) { return from.receive(Deadline::after(5ms)); });
+  });
+}
+
+TEST_P(DeadlineTest, OfAScopeKeepsAJoinWaiting) {
+  in_fiber([] {
+    expect_joined(kKeep, [](auto& from) {
+      const CancelScope scope(Deadline::after(5ms));
+      const Shield shield;  // holds nothing off from who is out of ops
+      const CancelScope inner;
+      const auto end = from.receive();
+      EXPECT_EQ(end.error(), Error::out_of(Resource::ops));
+      return Result<int>(Errc::timed_out);
+    });
+  });
+}
+
+TEST_P(DeadlineTest, OfTheChildKeepsAJoinWaiting) {
+  in_fiber([] {
+    auto how = kKeep;
+    how.deadline = Deadline::after(5ms);
+    expect_joined(how, kReceive);
+  });
+}
+
+// Who watches is told all the same.
+TEST_P(DeadlineTest, OfTheCallHidesNobodyWhoIsExhausted) {
+  in_fiber([] {
+    auto channel = make_channel<int>(1);
+    Nursery nursery({.budget = Budget::service()});
+    const auto receive = [&](Deadline by) {
+      return nursery.spawn({.budget = Budget{.channel_ops = 4}},
+                           [&, by] { (void)channel.receiver.receive(by); });
+    };
+    auto child = receive(Deadline::after(1h));
+    EXPECT_EQ(nursery.wait_exhausted().value().fiber, child.id());
+    EXPECT_EQ(child.state(), FiberState::exhausted);
+    EXPECT_TRUE(channel.sender.send(1));
+    EXPECT_TRUE(nursery.recharge(child.id(), {.ops = 1}));
+    EXPECT_TRUE(child.join());
+    // Of the others the join speaks.
+    auto waits = receive(Deadline::never());
+    auto ends = receive(Deadline::after(1ms));
+    EXPECT_EQ(nursery.join().error(), Error::out_of(Resource::ops));
+    EXPECT_TRUE(ends.join());
+    EXPECT_EQ(waits.state(), FiberState::exhausted);
+    EXPECT_TRUE(channel.sender.send(1));
+    EXPECT_TRUE(nursery.recharge(waits.id(), {.ops = 1}));
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 }  // namespace
 }  // namespace weft

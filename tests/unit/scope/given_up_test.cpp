@@ -10,6 +10,7 @@
 #include "support/death_test.hpp"
 #include "support/runtime_test.hpp"
 #include "support/spending.hpp"
+#include "unit/scope/capability_fixture.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
@@ -161,6 +162,55 @@ TEST_P(GivenUpTest, EndsThoughAResultThatNobodyWantsDoesNot) {
       }
     }
     dropped.set();
+}
+
+// ---- In the middle of a spawn.
+
+struct CopiesForEver {
+  CopiesForEver() = default;
+  CopiesForEver(const CopiesForEver& /*other*/) { compute_for_ever(); }
+  void operator()() const {}
+};
+const CopiesForEver copies_for_ever;
+
+TEST_P(GivenUpTest, LeavesNoChildThatItWasAboutToStart) {
+  in_fiber([] {
+    Nursery sandbox({.budget = Budget::service()});
+    Nursery service;
+    give_up_in(sandbox, [&] { sandbox.spawn(copies_for_ever); });
+    give_up_in(sandbox, [&] { service.spawn(copies_for_ever); });
+    give_up_in(sandbox, [] {
+      Nursery own({.budget = Budget{.ops = 50, .spawn_count = 1}});
+      own.spawn({.name = "child", .budget = Budget{.ops = 50}},
+                copies_for_ever);
+    });
+    EXPECT_TRUE(sandbox.join());
+    EXPECT_TRUE(service.join());
+  });
+}
+
+struct SpawnsWhenCopied {
+  explicit SpawnsWhenCopied(Nursery& where) : nursery(&where) {}
+  SpawnsWhenCopied(const SpawnsWhenCopied& other) : nursery(other.nursery) {
+    nursery->spawn({.budget = Budget{.ops = 1}}, [] {});
+    nursery->spawn({.budget = Budget{.ops = 1}}, copies_for_ever);
+  }
+  void operator()() const {}
+  Nursery* nursery;
+};
+
+TEST_P(GivenUpTest, LeavesNoneOfSeveralThatItWasAboutToStart) {
+  in_fiber([] {
+    Nursery sandbox;
+    Nursery service({.budget = Budget::service()});
+    give_up_in(sandbox, [&] {
+      const SpawnsWhenCopied closure(service);
+      sandbox.spawn({.budget = Budget{.ops = 1}}, closure);
+    });
+    const Budget one{.ops = 0, .spawn_count = 1};  // that did start
+    while (service.live() != 0) this_fiber::yield();
+    EXPECT_EQ(service.budget(), Budget::service() - one);
+    EXPECT_TRUE(service.join());
     EXPECT_TRUE(sandbox.join());
   });
 }
@@ -224,6 +274,30 @@ TEST_F(LostTaskDeathTest, IsNoExcuseForTasksOfLaterRuntimes) {
         (void)nursery.join();
       },
       "1 tasks outlive their runtime");
+}
+
+class GivenUpByCapabilityTest : public test::AuthorityTest {};
+INSTANTIATE_TEST_SUITE_P(Workers, GivenUpByCapabilityTest,
+                         ::testing::Values(1u, 4u));
+
+TEST_P(GivenUpByCapabilityTest, GivesThePlaceBackOfWhomItDidNotStart) {
+  in_fiber([&] {
+    auto places = all().spawn.narrow({2, test::kPurse}).value();
+    test::Sandbox sandbox(all().budget, test::kPurse + test::kPurse);
+    auto task = sandbox.spawn(
+        places,
+        {.budget = Budget{.ops = 100, .spawn_count = 1},
+         .on_failure = OnFailure::keep},
+        [&] {
+          sandbox.spawn(places, {.budget = Budget{.ops = 1}}, copies_for_ever);
+        });
+    test::await_exhausted(task);
+    EXPECT_EQ(places.limits().max_tasks, 0u);
+    task.cancel();
+    EXPECT_EQ(task.join().error(), Errc::exhausted);
+    EXPECT_EQ(places.limits().max_tasks, 2u);
+    EXPECT_TRUE(sandbox.join());
+  });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <stdexcept>
 
 #include "support/runtime_test.hpp"
@@ -194,6 +195,24 @@ TEST_P(SupervisorTest, CountsWhatCannotBeSpawned) {
     EXPECT_EQ(nursery.join().error(), Errc::invalid);
     EXPECT_EQ(supervisor.restarts(), 2u);
     EXPECT_EQ(diary.read(), "");
+  });
+}
+
+// It is refused at once each time, and never waits for anybody.
+TEST_P(SupervisorTest, LetsOthersRunAndQuitsThoughEveryStartIsRefused) {
+  in_fiber([] {
+    Diary diary;
+    NurseryIn<profile::Cluster> nursery({.budget = Budget::cluster()});
+    {
+      Supervisor supervisor(
+          nursery, {.max_restarts = std::numeric_limits<unsigned>::max(),
+                    .budget = Budget{.ops = 1000}});
+      auto actor =
+          supervisor.start<Message>({}, [&] { return Worker(diary, "a"); });
+      while (supervisor.restarts() < 3) this_fiber::yield();
+    }
+    EXPECT_EQ(diary.read(), "");
+    EXPECT_TRUE(nursery.join());
   });
 }
 
