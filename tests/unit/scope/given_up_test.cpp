@@ -162,6 +162,8 @@ TEST_P(GivenUpTest, EndsThoughAResultThatNobodyWantsDoesNot) {
       }
     }
     dropped.set();
+    EXPECT_TRUE(sandbox.join());
+  });
 }
 
 // ---- In the middle of a spawn.
