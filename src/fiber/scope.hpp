@@ -75,7 +75,8 @@ struct Listing : base::ListHook {
 
 class Scope;
 
-// Of scopes and of fibers, in this process. No model looks: it only saves looks.
+// Of scopes and of fibers, in this process. No model looks at it: what it does
+// is to save looks.
 inline Tally<std::uint64_t>& stops_begun() noexcept {
   static constinit Tally<std::uint64_t> count{1};
   return count;

@@ -106,8 +106,9 @@ Sequencer::Sequencer(std::uint64_t start) noexcept {
 }
 
 Sequencer::~Sequencer() {
-  WEFT_CHECK(core_in<SequencerCore>(core_).unused(),
-             "a Sequencer or an Event is destroyed while somebody waits for it");
+  WEFT_CHECK(
+      core_in<SequencerCore>(core_).unused(),
+      "a Sequencer or an Event is destroyed while somebody waits for it");
 }
 
 std::uint64_t Sequencer::value() const noexcept {

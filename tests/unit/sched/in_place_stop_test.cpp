@@ -1,5 +1,5 @@
-// in_place_stop_test.cpp: children that run in place, deep inside of scopes that
-// are stopped.
+// in_place_stop_test.cpp: children that run in place, deep inside of scopes
+// that are stopped.
 
 #include <gtest/gtest.h>
 

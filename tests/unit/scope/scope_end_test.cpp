@@ -24,7 +24,8 @@ class ScopeEndTest : public test::RuntimeTest {
   static constexpr int kRounds = 2000;
 
   // A fiber opens a scope, tells another thread of it, leaves it as soon as
-  // `stay` returns, and writes over its place, which nobody else may touch then.
+  // `stay` returns, and writes over its place, which nobody else may touch
+  // then.
   template <typename Touch, typename Stay>
   void run(Touch touch, Stay stay) {
     Runtime runtime = start(2);

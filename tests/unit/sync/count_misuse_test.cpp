@@ -118,11 +118,13 @@ TEST_F(SyncCountDeathTest, ReportsAOnceThatGoesWhileSomebodyWaits) {
 
 TEST_F(SyncCountDeathTest, ReportsASequencerThatGoesWhileSomebodyWaits) {
   const auto wait = [](Sequencer& it) { return it.wait(1); };
-  EXPECT_DEATH(destroy_awaited<Sequencer>(wait),
-               "a Sequencer or an Event is destroyed while somebody waits for it");
+  EXPECT_DEATH(
+      destroy_awaited<Sequencer>(wait),
+      "a Sequencer or an Event is destroyed while somebody waits for it");
   const auto pass = [](Event& it) { return it.wait(); };
-  EXPECT_DEATH(destroy_awaited<Event>(pass),
-               "a Sequencer or an Event is destroyed while somebody waits for it");
+  EXPECT_DEATH(
+      destroy_awaited<Event>(pass),
+      "a Sequencer or an Event is destroyed while somebody waits for it");
   EXPECT_DEATH(
       {
         Sequencer::Future wait_known;
