@@ -38,6 +38,7 @@ class Account {  // an actor: one message at a time, so no locks
   int balance_ = 0;
 };
 
+// Of an actor that answers: if it failed at this message nobody would.
 weft::Result<int> ask(weft::ActorRef<Message>& account) {
   weft::Future<int> reply;  // on this stack, no allocation
   WEFT_TRY(account.send(Balance{&reply}));

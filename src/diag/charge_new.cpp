@@ -8,9 +8,10 @@
 // hold anything. Other fibers, and threads, pay nothing.
 //
 // What is freed by another fiber than paid for it is that one's: a message that
-// moves through a channel takes its bytes along. All together get back no more
-// than all have paid: a block that came from somebody who pays nothing makes
-// no memory.
+// moves through a channel takes its bytes along. All together, in the process,
+// get back no more than all have paid: so blocks that came from somebody who
+// pays nothing make no memory, but for what others have paid for and will never
+// get back, as of a block that was freed by a thread.
 
 #include <malloc.h>
 
