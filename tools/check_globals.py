@@ -30,8 +30,12 @@ ALLOWED = {
     "weft::stack::(anonymous namespace)::records_in_last",
     "weft::stack::(anonymous namespace)::registry_lock",
     "weft::fiber::(anonymous namespace)::taken",
-    # Whether a fiber was ever given up: what it had opened was anybody's.
-    "weft::fiber::(anonymous namespace)::some_are_lost",
+    # How often a fiber was given up: what it had opened was anybody's. Whose
+    # frames are those that nobody can free.
+    "weft::fiber::(anonymous namespace)::lost_fibers",
+    "weft::sched::(anonymous namespace)::heir()::it",
+    # How often anything was stopped: who looked since need not look again.
+    "weft::fiber::stops_begun()::line",
     # What the environment says of channels, which know of no runtime.
     "weft::detail::(anonymous namespace)::is_lock_free_wanted()::wanted",
     # Who waits for which lock. Not in release builds.

@@ -34,7 +34,7 @@ using Atomic = std::atomic<T>;
 template <typename T>
 using Plain = T;
 #endif
-// Counts that nobody decides by: not even models look.
+// Counts, and what only saves work: not even models look.
 template <typename T>
 using Tally = std::atomic<T>;
 

@@ -46,6 +46,8 @@ struct Account {
   // The fiber at its end, or its spawner if it never starts: what is left goes
   // back. It pays for nothing any more.
   virtual void close() noexcept = 0;
+  // The fiber, closed, which has not left its nursery and goes on after all.
+  virtual void reopen() noexcept = 0;
 };
 
 // What few fibers have: a name, locals, somebody else's failure, a deadline,
@@ -223,10 +225,11 @@ inline Scope::Scope(Kind kind, Fiber* covered, Scope* around) noexcept
   if (covered != nullptr) covered->scope = this;
 }
 
-// For a scope that the fiber opens inside of this one.
+// Whoever cancels a fiber counts that afterwards: so a cancel that comes before
+// what was noted is seen here, and one that comes later changes the count.
 inline std::uint64_t Scope::calm_for(const Fiber& fiber) const noexcept {
-  if (covered_ != &fiber && fiber.word.cancelled()) return 0;  // its base
-  return calm_.load(relaxed);  // see stops_begun()
+  const auto noted = calm_.load(acquire);  // see note_calm()
+  return covered_ != &fiber && fiber.word.cancelled() ? 0 : noted;
 }
 
 inline void Scope::close() noexcept {
@@ -259,14 +262,19 @@ inline Stop stop_of(const Fiber& self) noexcept {
   return stop_from(self.scope, self, self.broke);
 }
 
-inline Stop stop_heard_of(const Fiber& self) noexcept {
+inline Stop stop_heard_of(Scope* scope, const Fiber& self) noexcept {
   if (!self.word.must_look()) return Stop::none;
   const auto count = stops_begun().load(acquire);  // P5
-  Scope* const scope = self.scope;
-  const bool own = scope != nullptr && scope->covered() == &self;
-  if (own && scope->is_calm(count)) return Stop::none;
-  const auto why = stop_of(self);
-  if (why == Stop::none && own && !self.broke) scope->note_calm(count);
+  if (scope != nullptr && !self.broke && scope->calm_for(self) == count) {
+    return Stop::none;
+  }
+  const auto why = stop_from(scope, self, self.broke);
+  if (why != Stop::none || self.broke) return why;
+  for (; scope != nullptr && scope->covered() == &self;
+       scope = scope->parent()) {
+    scope->note_calm(count);
+    if (scope->is_shield()) break;  // what is outside was not looked at
+  }
   return why;
 }
 

@@ -15,7 +15,8 @@
 // never wait cost nothing.
 //
 // Invariants
-//   P1  A scope is stopped once, before it is over; the first cause stays.
+//   P1  A scope is stopped once, before it is over; the first cause stays. One
+//       that meets be_over() may be lost: then it came too late.
 //   P2  Who stops writes state_ first and tells then; who looks clears its
 //       cancel bit first and reads state_ then. So no stop is missed.
 //   P3  To tell a fiber is to set its cancel bit and to wake it for nothing: it
@@ -78,8 +79,11 @@ class Scope;
 // Of scopes and of fibers, in this process. No model looks at it: what it does
 // is to save looks.
 inline Tally<std::uint64_t>& stops_begun() noexcept {
-  static constinit Tally<std::uint64_t> count{1};
-  return count;
+  struct alignas(kCacheLine) Line {
+    Tally<std::uint64_t> count{1};
+  };
+  static constinit Line line;
+  return line.count;
 }
 
 // The place of a nursery in the list of the one that it was opened in by name.
@@ -111,7 +115,7 @@ class Scope {
   // A fiber is given up, maybe with nurseries of its own that are inside of
   // others by name, whoever's those are, and with tasks: nobody ends these.
   static void lose_some() noexcept;
-  // Of how many fibers, in the whole process.
+  // How often, in the whole process.
   static std::uint64_t lost() noexcept;
 
   Scope* parent() const noexcept { return parent_; }
@@ -131,7 +135,7 @@ class Scope {
   // next, newest first.
   [[nodiscard]] Fiber* stop(Cause why) noexcept;
   // The covered fiber: nothing is inside any more, no stop counts. One that
-  // comes at this moment may have come later.
+  // comes at this very moment is as one that comes later: it leaves no trace.
   void be_over() noexcept {
     const auto state = state_.load(relaxed);  // only its own looks ask
     if (state == 0) {
@@ -142,12 +146,11 @@ class Scope {
     set_deadline(time::kNever);
   }
 
-  // The covered fiber, P5.
-  bool is_calm(std::uint64_t count) const noexcept {
-    return calm_.load(relaxed) == count;  // see stops_begun()
-  }
+  // P5: what the count was when nothing around it was stopped, as seen by the
+  // covered fiber, who notes it, or by one of whom it is the base.
+  std::uint64_t calm_for(const Fiber& fiber) const noexcept;
   void note_calm(std::uint64_t count) noexcept {
-    calm_.store(count, relaxed);  // see stops_begun()
+    calm_.store(count, release);  // see calm_for()
   }
 
   // Its earliest moment, kNever if it has no deadline; any thread.
@@ -171,7 +174,6 @@ class Scope {
   static constexpr std::uint8_t kOver = 0x80;
   static constexpr std::uint8_t kTelling = 0x40;  // its stopper is not through
   static constexpr std::uint8_t kCause = 0x3F;
-  std::uint64_t calm_for(const Fiber& fiber) const noexcept;
   static Stop stop_of(std::uint8_t state) noexcept;
   bool begin_stop(Cause why) noexcept;
   void tell_all(Cause why, Fiber*& owned, Inside*& inner) noexcept;
@@ -205,9 +207,10 @@ Stop stop_from(const Scope* scope, const Fiber& self,
 // The same for its innermost. Shields hold nothing off from one that waits for
 // a recharge.
 Stop stop_of(const Fiber& self) noexcept;
-// The same, if it was told. One that runs in place has the scopes of all its
-// hosts around it: it goes through them only once for each stop (P5).
-Stop stop_heard_of(const Fiber& self) noexcept;
+// The same from that scope, if it was told. One that runs in place has the
+// scopes of all its hosts around it: it goes through them only once for each
+// stop (P5).
+Stop stop_heard_of(Scope* scope, const Fiber& self) noexcept;
 
 // The fiber itself, which must stop: does what stops it stop the children of
 // `base`, too? An address only; true if that is one of its own nurseries,

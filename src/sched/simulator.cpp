@@ -286,6 +286,7 @@ void Simulator::interleave(Carrier& here, Op op, const void* object) noexcept {
   if (is_cancel_point(op) &&
       injects(Fault::cancel_at_checkpoint, *here.current)) {
     (void)here.current->word.cancel();  // it runs: nobody has to wake it
+    fiber::stops_begun().fetch_add(1, release);  // P5
   }
 }
 

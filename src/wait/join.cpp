@@ -60,7 +60,7 @@ void stop_from_outside(Fiber& self, Family& family) noexcept {
 // Before a child runs in place: one that must not start is not to. Does not put
 // the fiber into its nursery's list, which is for those that wait.
 inline void tell_if_stopped(Fiber& self) noexcept {
-  if (fiber::stop_heard_of(self) != fiber::Stop::none) [[unlikely]]
+  if (fiber::stop_heard_of(self.scope, self) != fiber::Stop::none) [[unlikely]]
     (void)sched::look(self);
 }
 

@@ -99,10 +99,7 @@ void Purse::put_memory(std::size_t bytes) noexcept {
 }
 
 Status Purse::take_refilled(const Price& price) noexcept {
-  if (take(price)) return {};
-  if (pool_ == nullptr) {  // it ends; nobody can recharge it
-    return price.ops == 0 ? Status() : Error::out_of(lacks(price));
-  }
+  if (take(price) || pool_ == nullptr) return {};
   {
     const std::lock_guard guard(pool_->lock_);
     collect();
@@ -181,7 +178,20 @@ void Purse::close() noexcept {
     --pool->live_;
     (void)pool->watchers_.wake_all();
   }
-  if (license_ != nullptr) license_->give_back();
+  last_pool_ = pool;
+  if (license_ != nullptr) std::exchange(license_, nullptr)->give_back();
+}
+
+void Purse::reopen() noexcept {
+  Pool& pool = *last_pool_;
+  const std::lock_guard guard(pool.lock_);
+  const Budget again = min(pool.left_, left());
+  const auto missing = amounts_of(left() - again);
+  for (std::size_t i = 0; i < missing.size(); ++i) move_out(i, missing[i]);
+  pool.left_ = pool.left_ - again;
+  pool.purses_.push_back(*this);
+  ++pool.live_;
+  pool_ = &pool;
 }
 
 // ---- Waiting for a recharge.
@@ -233,7 +243,6 @@ Status Purse::take_or_wait(const Price& price, Deadline deadline) noexcept {
   if (paid) return paid;
   const auto what = paid.error().resource();
   if (what != Resource::ops && what != Resource::memory) return paid;
-  if (pool_ == nullptr) return paid;
   Pool& pool = *pool_;
   const bool for_ever =
       deadline == Deadline::never() && !has_deadline(*sched::carrier().current);

@@ -111,6 +111,8 @@ class Purse final : public fiber::Account, public base::ListHook {
   // The same, if it does not start: what it was granted, and is no more.
   Budget empty() noexcept;
   void close() noexcept override;
+  // With what it gave back, as far as that is still there.
+  void reopen() noexcept override;
 
   // ---- Any thread that holds the frame: a snapshot.
 
@@ -148,6 +150,7 @@ class Purse final : public fiber::Account, public base::ListHook {
   Fiber* filling_ = nullptr;  // children of the fiber, by next; its own
   detail::License* license_ = nullptr;
   Pool* pool_;  // nullptr: closed; the fiber's, and its spawner's
+  Pool* last_pool_ = nullptr;  // once closed: whose it was
   const std::uint64_t fiber_;
   // Guarded by the pool's lock.
   Budget incoming_;

@@ -31,11 +31,21 @@ class InPlaceStopTest : public test::RuntimeTest {
     return started;
   }
   static constexpr int kDepth = 20;
+
+  // Runs the body as a fiber, and sees to it that children ran in place.
+  template <typename F>
+  static void run_deep(F&& body) {
+    Runtime runtime = start(1);
+    ASSERT_TRUE(runtime.run([&body]() -> Status {
+      body();
+      return {};
+    }));
+    EXPECT_GT(runtime.ref().stats().workers[0].in_place, unsigned{kDepth});
+  }
 };
 
 TEST_F(InPlaceStopTest, DoNotStartOnceTheOutermostNurseryIsStopped) {
-  Runtime runtime = start(1);
-  ASSERT_TRUE(runtime.run([] {
+  run_deep([] {
     Nursery outermost;
     auto tree = outermost.spawn([&outermost] {
       deep_inside(kDepth, [&outermost](Nursery& nursery) {
@@ -49,12 +59,11 @@ TEST_F(InPlaceStopTest, DoNotStartOnceTheOutermostNurseryIsStopped) {
     });
     (void)tree.join();
     (void)outermost.join();
-  }));
+  });
 }
 
 TEST_F(InPlaceStopTest, StartAsLongAsThereIsAShield) {
-  Runtime runtime = start(1);
-  ASSERT_TRUE(runtime.run([] {
+  run_deep([] {
     Nursery outermost;
     auto tree = outermost.spawn([&outermost] {
       deep_inside(kDepth, [&outermost](Nursery& nursery) {
@@ -72,12 +81,11 @@ TEST_F(InPlaceStopTest, StartAsLongAsThereIsAShield) {
     });
     (void)tree.join();
     (void)outermost.join();
-  }));
+  });
 }
 
 TEST_F(InPlaceStopTest, DoNotStartOnceTheHostOfAllIsCancelled) {
-  Runtime runtime = start(1);
-  ASSERT_TRUE(runtime.run([] {
+  run_deep([] {
     Nursery outermost;
     AnyTask* whole = nullptr;
     auto tree = outermost.spawn([&whole] {
@@ -90,13 +98,12 @@ TEST_F(InPlaceStopTest, DoNotStartOnceTheHostOfAllIsCancelled) {
     whole = &tree;
     (void)tree.join();
     (void)outermost.join();
-  }));
+  });
 }
 
 // Stops of others make them look again, no more.
 TEST_F(InPlaceStopTest, StartWhateverElseIsStopped) {
-  Runtime runtime = start(1);
-  ASSERT_TRUE(runtime.run([] {
+  run_deep([] {
     deep_inside(kDepth, [](Nursery& nursery) {
       for (int i = 0; i < 10; ++i) {
         CancelScope other;
@@ -104,7 +111,7 @@ TEST_F(InPlaceStopTest, StartWhateverElseIsStopped) {
       }
       EXPECT_TRUE(starts_in(nursery));
     });
-  }));
+  });
 }
 
 }  // namespace

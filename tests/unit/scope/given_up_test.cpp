@@ -16,6 +16,7 @@
 namespace weft {
 namespace {
 
+using namespace std::chrono_literals;
 using test::compute_for_ever;
 
 // Spawns the body into the sandbox with a few ops, waits until it has run out,
@@ -143,25 +144,66 @@ struct Waits {
 };
 const FiberLocal<Waits> waits;
 
-// The handle goes while the fiber is between its locals and its end.
+// Starts a fiber that returns make(), and drops its handle when it is between
+// its locals and its end.
+template <typename F>
+void drop_at_the_end(Nursery& sandbox, F make) {
+  Event dropped;
+  std::atomic<bool> is_ending{false};
+  {
+    auto task = sandbox.spawn({.budget = Budget{.ops = 100, .spawn_count = 4},
+                               .on_failure = OnFailure::keep},
+                              [&dropped, &is_ending, make] {
+                                waits->until = &dropped;
+                                is_ending = true;
+                                return make();
+                              });
+    while (!is_ending || task.state() != FiberState::parked) {
+      this_fiber::yield();
+    }
+  }
+  dropped.set();
+  while (sandbox.live() != 0 && !sandbox.wait_exhausted(Deadline::after(1ms))) {
+  }
+}
+
 TEST_P(GivenUpTest, EndsThoughAResultThatNobodyWantsDoesNot) {
   in_fiber([] {
-    Event dropped;
     Nursery sandbox;
-    {
-      std::atomic<bool> is_ending{false};
-      auto task = sandbox.spawn(
-          {.budget = Budget{.ops = 100}, .on_failure = OnFailure::keep},
-          [&dropped, &is_ending] {
-            waits->until = &dropped;
-            is_ending = true;
-            return EndsNeverOnce();
-          });
-      while (!is_ending || task.state() != FiberState::parked) {
-        this_fiber::yield();
-      }
-    }
-    dropped.set();
+    drop_at_the_end(sandbox, [] { return EndsNeverOnce(); });
+    EXPECT_EQ(sandbox.live(), 1u);
+    sandbox.cancel();
+    EXPECT_TRUE(sandbox.join());
+  });
+}
+
+class SpawnsAtItsEnd {
+ public:
+  explicit SpawnsAtItsEnd(std::atomic<int>& spawned) : spawned_(&spawned) {}
+  SpawnsAtItsEnd(SpawnsAtItsEnd&& other) noexcept
+      : spawned_(std::exchange(other.spawned_, nullptr)) {}
+  SpawnsAtItsEnd& operator=(SpawnsAtItsEnd&&) = delete;
+  ~SpawnsAtItsEnd() {
+    if (spawned_ == nullptr) return;
+    Nursery nursery;
+    nursery.spawn({.budget = Budget{.ops = 10}}, [this] { ++*spawned_; });
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(this_fiber::ledger().left.spawn_count, 3);
+  }
+
+ private:
+  std::atomic<int>* spawned_;
+};
+
+// It still has what it had, and gives back what is left.
+TEST_P(GivenUpTest, PaysForWhatAResultThatNobodyWantsDoesAtItsEnd) {
+  in_fiber([] {
+    std::atomic<int> spawned{0};
+    Nursery sandbox({.budget = Budget{.ops = 1000, .spawn_count = 10}});
+    drop_at_the_end(sandbox, [&spawned] { return SpawnsAtItsEnd(spawned); });
+    EXPECT_EQ(spawned, 1);
+    EXPECT_EQ(sandbox.budget().spawn_count, 8);
+    EXPECT_EQ(sandbox.budget().ops, 999u);
     EXPECT_TRUE(sandbox.join());
   });
 }

@@ -89,5 +89,16 @@ TEST_P(StoppedAroundTest, AJoinTellsOfAStopThatNoChildHeardOf) {
   });
 }
 
+TEST_P(StoppedAroundTest, AJoinInsideOfAStoppedScopeIsNotStoppedByThat) {
+  in_fiber([] {
+    Nursery nursery;
+    nursery.spawn([] {});
+    while (nursery.live() != 0) this_fiber::yield();
+    CancelScope inside;
+    inside.cancel();
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 }  // namespace
 }  // namespace weft
