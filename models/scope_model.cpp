@@ -72,14 +72,20 @@ void stop_or_over(Program& p) {
 // through with it.
 void leave_or_told(Program& p) {
   auto& f = p.make<Runner>("fiber");
-  auto& scope = p.make<Scope>("scope", Kind::plain, &f.fiber);
+  auto& open = p.make<Atomic<Scope*>>("open", nullptr);
   p.thread("fiber", [&] {
+    auto& scope = create<Scope>("scope", Kind::plain, &f.fiber);
+    open.store(&scope, release);
     while (scope.stopped() == Stop::none) pause();
     scope.be_over();
     scope.close();
     destroy(scope);
   });
-  p.thread("stopper", [&] { Runner::enqueue(scope.stop(Cause::cancel)); });
+  p.thread("stopper", [&] {
+    Scope* scope = nullptr;
+    while ((scope = open.load(acquire)) == nullptr) pause();
+    Runner::enqueue(scope->stop(Cause::cancel));
+  });
 }
 
 // A mistake: who looks reads first and clears its bit then.

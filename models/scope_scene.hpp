@@ -59,7 +59,7 @@ struct Runner {
   Stop poll() {
     for (;;) {
       if (const auto why = stopped_here(); why != Stop::none) return why;
-      pause();
+      if (!fiber.word.must_look()) pause();
     }
   }
   // As Wait: begin_checked(), park_fiber(), end(). False: no wait began.
