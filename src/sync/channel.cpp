@@ -55,7 +55,8 @@ Status begin(const ChannelEnds& channel, Op op, Deadline deadline) noexcept {
       here.lock_depth == 0) {
     here.worker->count_as_many();
   }
-  if (here.current.goes_ahead()) return {};
+  // Asked anew: it may have come to another worker meanwhile.
+  if (sched::carrier().current.goes_ahead()) return {};
   if (Status end = sync::cancel_point(&channel, op); !end) return end;
   return waiting::charge(*sched::carrier().current, waiting::kChannelOp, true,
                          deadline);
