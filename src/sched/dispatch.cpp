@@ -167,6 +167,10 @@ void Worker::arrive_otherwise() noexcept {
       check_canary(*after_fiber_->stack);
       keep(*after_fiber_);
       break;
+    case After::looked:
+      check_canary(*after_fiber_->stack);
+      keep(*after_fiber_, may_keep());
+      break;
     case After::parking:
       check_canary(*after_fiber_->stack);
       mark_hosts(*after_fiber_);
@@ -222,7 +226,7 @@ void Worker::yield_current() noexcept {
       return;
     }
   }
-  yield_otherwise(self);
+  yield_otherwise(self, After::yielded);
 }
 
 // In the places that only the loop looks at.
@@ -232,7 +236,7 @@ bool Worker::nobody_waits() noexcept {
          scheduler_.global.maybe_empty();
 }
 
-void Worker::yield_otherwise(Fiber& self) noexcept {
+void Worker::yield_otherwise(Fiber& self, After as) noexcept {
   Fiber* next = pick(nullptr);
   if (next == nullptr && !fair_due_ && nobody_waits()) {
     if (self.rank == 0) [[likely]]
@@ -242,7 +246,7 @@ void Worker::yield_otherwise(Fiber& self) noexcept {
   }
   counters.yielded.add();
   if (has_chores()) before_leaving(next);
-  leave_fiber(After::yielded, self, next);
+  leave_fiber(as, self, next);
 }
 
 [[gnu::always_inline]] inline void Worker::suspend_current() noexcept {

@@ -107,9 +107,11 @@ WEFT_INLINE bool Worker::has_canaries() const noexcept {
   return scheduler_.stacks.guard() == stack::GuardKind::canary;
 }
 
-// A fiber that still belongs to this worker waits for its next turn.
-WEFT_INLINE void Worker::keep(Fiber& mine) noexcept {
-  if (mine.pins != 0 || mine.rank != 0 || scheduler_.idle.hungry() ||
+// A fiber that still belongs to this worker waits for its next turn. It is
+// shared with those who are hungry, unless it may stay.
+WEFT_INLINE void Worker::keep(Fiber& mine, bool may_stay) noexcept {
+  if (mine.pins != 0 || mine.rank != 0 ||
+      (scheduler_.idle.hungry() && !may_stay) ||
       !queues.turns.push_back(&mine)) [[unlikely]] {
     give_away(mine);
   } else if (scheduler_.idle.hungry()) [[unlikely]] {

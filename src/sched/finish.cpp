@@ -132,7 +132,7 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 // skipped: two computations that take turns often would pile their children
 // onto each other, out of the reach of their joins. Not all: what is cheap to
 // ask here knows neither those who yielded nor other workers' deadlines.
-void Worker::count_as_dispatch() noexcept {
+void Worker::count_as_dispatch(After as) noexcept {
   if (until_fair_ > 1) [[likely]] {
     --until_fair_;
     return;
@@ -140,7 +140,7 @@ void Worker::count_as_dispatch() noexcept {
   if (simulator != nullptr) return;  // it has been asked already
   if (scheduler_.idle.high_waits()) {
     until_fair_ = 2;  // the look comes after the first of them
-    return yield_current();
+    return yield_otherwise(*current, as);
   }
   if (++skipped_looks_ < kSkippedLooks && nobody_waits() && !look_at_oldest() &&
       (queues.timers.next_deadline() == time::kNever ||
@@ -148,7 +148,7 @@ void Worker::count_as_dispatch() noexcept {
     until_fair_ = kFairInterval;
     return;
   }
-  yield_current();
+  yield_otherwise(*current, as);
 }
 
 // Who joins newest first finds its child at one end of a queue, who joins in

@@ -120,8 +120,7 @@ Fiber* Worker::watch_other() noexcept {
   Worker& other = *all[other_watched_];
   Watch& watch = watches_[other_watched_];
   // A worker that goes from fiber to fiber turns seldom, and is not stuck.
-  const auto beat = other.heartbeat() + other.counters.dispatched.get() +
-                    other.counters.in_place.get();
+  const auto beat = other.progress();
   if (std::exchange(watch.beat, beat) != beat) {
     watch.since = 0;  // reading the clock takes a while, too
     return nullptr;

@@ -176,10 +176,12 @@ Fiber* Worker::look_fairly() noexcept {
 // Are the fibers that run here so short that moving them would cost more than
 // it brings? Asked where there is somebody who could take them.
 void Worker::judge() noexcept {
-  constexpr std::int64_t kShort = 2'500;  // ns a dispatch
+  constexpr std::int64_t kShort = 3'200;  // ns a dispatch, or as many as 64
+                                          // operations
   if (!scheduler_.idle.hungry() || simulator != nullptr) return;
   const auto now = time::now();
-  const auto count = counters.dispatched.get() + counters.in_place.get();
+  const auto count =
+      counters.dispatched.get() + counters.in_place.get() + batches_;
   const auto ran = count - std::exchange(judged_dispatches_, count);
   const auto took = now - std::exchange(judged_at_, now);
   keeps_woken_ = took < kShort * static_cast<std::int64_t>(ran);

@@ -80,11 +80,17 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // is on its stack is not destroyed, and the stack is not used again.
   [[noreturn]] void abandon_current(Error why) noexcept;
   // Before what a fiber might do in a loop without ever leaving its stack.
-  void count_as_dispatch() noexcept;
+  void count_as_dispatch() noexcept { count_as_dispatch(After::yielded); }
   // After many such things: a fair look is due, if anybody may be waiting.
   void count_as_many() noexcept {
     until_fair_ = 1;
     count_as_dispatch();
+  }
+  // The same of values that went through a buffer at once.
+  void count_as_batch() noexcept {
+    ++batches_;
+    until_fair_ = 1;
+    count_as_dispatch(After::looked);
   }
   // Runs `child` as a call, if it has not started and is the newest or the
   // oldest that this worker keeps to itself. False: nothing happened.
@@ -149,6 +155,11 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Counters counters;
 
   fiber::FrameCache frames;
+  // Any thread, a hint: it is the same as before if the worker sits in one
+  // fiber. One that goes from fiber to fiber turns seldom, and is not stuck.
+  std::uint64_t progress() const noexcept {
+    return heartbeat() + counters.dispatched.get() + counters.in_place.get();
+  }
   std::uint64_t heartbeat() const noexcept {
     return heartbeat_.load(relaxed);  // a hint
   }
@@ -164,6 +175,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   enum class After : std::uint8_t {
     nothing,
     yielded,
+    looked,     // the same, but for the sake of others: see count_as_dispatch()
     took_turn,  // yielded, to the fiber whose place in turns is now free
     parking,
     stopped,  // by a simulator, and still running
@@ -208,6 +220,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // Dispatch.
   Fiber* pick(stack::Stack* reuse) noexcept;
+  void count_as_dispatch(After as) noexcept;
   Fiber* take_next_up(stack::Stack* reuse) noexcept;
   Fiber* pop_newest() noexcept;
   Fiber* pop_own() noexcept;
@@ -218,7 +231,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* ready(Fiber* entry, stack::Stack* reuse) noexcept;
   Fiber* begin(Fiber& fresh, stack::Stack* reuse) noexcept;
   stack::Stack* stack_for(const Fiber& fresh, std::size_t size) noexcept;
-  void yield_otherwise(Fiber& self) noexcept;
+  void yield_otherwise(Fiber& self, After as) noexcept;
   void leave_fiber(After after, Fiber& self, Fiber* next) noexcept;
   bool nobody_waits() noexcept;
   bool has_chores() const noexcept {
@@ -241,7 +254,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
       host = host->host;
     }
   }
-  void keep(Fiber& mine) noexcept;
+  void keep(Fiber& mine, bool may_stay = false) noexcept;
   void give_away(Fiber& mine) noexcept;
   void push_next_up() noexcept;
 
@@ -284,6 +297,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned fair_place_ = 0;              // where the next fair look begins
   std::int64_t judged_at_ = 0;           // when judge() last was
   std::uint64_t judged_dispatches_ = 0;  // and how many there had been
+  std::uint64_t batches_ = 0;            // see count_as_many()
   bool keeps_woken_ = false;             // see judge()
   bool has_fresh_ = false;               // some of `recent` may not have begun
   bool fair_due_ = false;

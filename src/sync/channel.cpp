@@ -53,7 +53,11 @@ Status begin(const ChannelEnds& channel, Op op, Deadline deadline) noexcept {
   auto& here = sched::carrier();
   if (here.current.renew_credit() && here.worker != nullptr &&
       here.lock_depth == 0) {
-    here.worker->count_as_many();
+    if (channel.tail.limit != 0) {
+      here.worker->count_as_batch();
+    } else {
+      here.worker->count_as_many();
+    }
   }
   // Asked anew: it may have come to another worker meanwhile.
   if (sched::carrier().current.goes_ahead()) return {};
