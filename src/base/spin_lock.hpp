@@ -12,15 +12,8 @@ class SpinLock {
  public:
   // Any thread, never across a switch.
   void lock() noexcept {
-    for (int round = 0; !try_lock(); ++round) {
-      while (held_.load(relaxed)) {  // only waits; try_lock() decides
-        if (++round < kSpins) {
-          pause();
-        } else {
-          yield_cpu();  // the holder may have lost its CPU
-        }
-      }
-    }
+    if (!try_lock()) [[unlikely]]
+      lock_later();
   }
   [[nodiscard]] bool try_lock() noexcept {
     return !held_.exchange(true, acquire);  // [lock]
@@ -31,6 +24,20 @@ class SpinLock {
 
  private:
   static constexpr int kSpins = 64;
+
+  [[gnu::noinline, gnu::cold]] void lock_later() noexcept {
+    int round = 0;
+    do {
+      while (held_.load(relaxed)) {  // only waits; try_lock() decides
+        if (++round < kSpins) {
+          pause();
+        } else {
+          yield_cpu();  // the holder may have lost its CPU
+        }
+      }
+    } while (!try_lock());
+  }
+
   Atomic<bool> held_{false};
 };
 
