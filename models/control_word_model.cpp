@@ -3,6 +3,7 @@
 // The fiber waits with ticket 1 on worker 1. Who owns it after a claim puts it
 // into a queue of one word, from which worker 2 takes it. Whatever happens, the
 // fiber goes on exactly once for each wait, and sees what its waker wrote.
+#include "base/spin_lock.hpp"
 #include "fiber/control_word.hpp"
 #include "protocol.hpp"
 
@@ -232,6 +233,63 @@ void old_ticket(Program& p) {
   p.finally([=] { s.expect_one_winner(0); });
 }
 
+// It stands linked under a lock, which is free when it has begun its wait and
+// left its stack. Its waker is worker 2, and keeps it. `also` is what a third
+// one does, who runs what he finds in the queue then.
+template <typename Also>
+void leaves_locked(Program& p, Also&& also) {
+  const Scene s(p);
+  auto& lock = p.make<base::SpinLock>("lock");
+  auto& taken = p.make<int>("taken", 0);
+  (void)lock.try_lock();
+  p.thread("worker1", [=, &lock] {
+    s.frame.registers = 1;
+    const auto committed = s.frame.word.commit_wait(1);
+    lock.unlock();
+    if (committed == Committed::resume_now) s.go_on();
+  });
+  p.thread("worker2", [=, &lock] {
+    lock.lock();
+    s.frame.said[0] = 7;
+    const auto answer = s.frame.word.claim(1, source(0), 2);
+    s.frame.won[0] = answer != Claimed::lost;
+    lock.unlock();
+    if (answer != Claimed::won_and_owns) return;
+    expect(s.frame.word.is_running_on(2), "C3: it is that worker's");
+    s.go_on();
+  });
+  p.thread("other", [=, &taken] {
+    also(s);
+    s.look(taken);
+  });
+  p.finally([=, &taken] { s.expect_one_winner(taken); });
+}
+void near_waker(Program& p) {
+  leaves_locked(p, [](const Scene&) {});
+}
+void near_waker_and_cancel(Program& p) {
+  leaves_locked(p, [](const Scene& s) { s.cancel(); });
+}
+void near_waker_and_teller(Program& p) {
+  leaves_locked(p, [](const Scene& s) { s.nudge(); });
+}
+
+// Another raids the private queue of worker 2 before that runs it.
+void taken_over(Program& p) {
+  const auto s = Scene(p).waits();
+  p.thread("worker1", [=] { s.park(); });
+  p.thread("worker2", [=] {
+    s.frame.said[0] = 7;
+    const auto answer = s.frame.word.claim(1, source(0), 2);
+    s.frame.won[0] = answer != Claimed::lost;
+    if (answer != Claimed::won_and_owns) return;
+    s.frame.word.yielded();
+    s.enqueue();
+  });
+  p.thread("canceller", [=] { s.cancel(); });
+  p.finally([=] { s.expect_one_winner(0); });
+}
+
 // A raw park: one unpark wakes, whenever it comes.
 void raw_park(Program& p) {
   const Scene s(p);
@@ -333,6 +391,9 @@ std::vector<Mutation> mutations() {
       {"commit acquire", kFile, "::commit(", kExchange, acquire},
       {"commit not written", kFile, "::commit(", kExchange, relaxed,
        Effect::skip},
+      {"commit_wait acquire", kFile, "::commit_wait(", kExchange, acquire},
+      {"commit_wait not written", kFile, "::commit_wait(", kExchange, relaxed,
+       Effect::skip},
       {"claim acquire", kFile, "::claim(", kExchange, acquire},
       {"claim relaxed", kFile, "::claim(", kExchange},
       {"claim not written", kFile, "::claim(", kExchange, relaxed,
@@ -372,6 +433,10 @@ Protocol control_word() {
                         {"raw park", raw_park, weak},
                         {"two unparks", two_unparks, weak},
                         {"end of a fiber", end_of_a_fiber, weak},
+                        {"near waker", near_waker, weak},
+                        {"near waker, cancel", near_waker_and_cancel},
+                        {"near waker, told for nothing", near_waker_and_teller},
+                        {"taken over", taken_over},
                         {"shielded", shielded},
                         {"stray unpark", stray_unpark},
                         {"told for nothing", told_for_nothing},

@@ -64,6 +64,11 @@ void pass(Point point) noexcept {
   if (draws(4)) yield_cpu();
 }
 
+bool is_watched(Point point) noexcept {
+  const auto state = place_of(point).state.load(acquire);       // [held]
+  return state % kStates == kArmed || disturbed.load(relaxed);  // tests only
+}
+
 bool stray_wake() noexcept {
   if (!draws(8)) return false;
   strays.fetch_add(1, relaxed);  // a count

@@ -37,6 +37,8 @@ inline constexpr unsigned kPoints = 11;
 // Any thread that holds no lock. `expired` is the exception: who is held there
 // holds the lock of a heap of timers.
 void pass(Point point) noexcept;
+// Does anybody hold threads there, or disturb? Who may not be held asks.
+bool is_watched(Point point) noexcept;
 // Whether to wake a fiber that parks for nothing: a Disturbance may say so.
 bool stray_wake() noexcept;
 
@@ -79,6 +81,7 @@ class Disturbance {
 #else
 
 constexpr void pass(Point /*unused*/) noexcept {}
+constexpr bool is_watched(Point /*unused*/) noexcept { return false; }
 constexpr bool stray_wake() noexcept { return false; }
 static_assert(!stray_wake());  // at compile time
 

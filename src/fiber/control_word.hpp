@@ -119,20 +119,49 @@ class ControlWord : private WordLayout {
     }
   }
 
+  // Worker only, off the fiber's stack: begin_wait() and commit() in one, for
+  // a fiber whose nodes nobody could claim before. resume_now: it shall look
+  // whether it must stop; its wait has begun, and is parking.
+  [[nodiscard, gnu::always_inline]] Committed commit_wait(
+      std::uint64_t ticket) noexcept {
+    for (auto w = word_.load(acquire);;) {  // [wake]
+      WEFT_ASSERT(state(w) == State::running, "C1");
+      const bool looks = (w & kCancel) != 0;
+      const auto kept = w & (kCancel | kAlone | kMetered |
+                             (looks ? kOwnerMask << kOwnerShift : 0));
+      const auto next =
+          opened(ticket, looks ? State::parking : State::parked) | kept;
+      if (word_.compare_exchange_weak(w, next, acq_rel,
+                                      acquire)) {  // [wake] [context]
+        record(Logical::running, Logical::parking, Actor::owner);
+        if (looks) return Committed::resume_now;
+        record(Logical::parking, Logical::parked, Actor::worker);
+        return Committed::parked;
+      }
+    }
+  }
+
   // Any thread that holds the node: open -> who, if the wait is still `ticket`.
-  // won_and_owns: after the hand-over the caller enqueues the fiber.
-  [[nodiscard]] Claimed claim(std::uint64_t ticket, Who who) noexcept {
+  // won_and_owns: after the hand-over the caller enqueues the fiber. near: the
+  // caller is on that worker, and the fiber is for its private queue: so it is
+  // running, as what is in there may be (C3).
+  [[nodiscard]] Claimed claim(std::uint64_t ticket, Who who,
+                              unsigned near = 0) noexcept {
     for (auto w = word_.load(acquire);;) {  // [context]
-      if (ticket_of(w) != (ticket & kTicketLow) || claim_of(w) != Who::open) {
+      if (w >> kClaimShift != opened(ticket, {}) >> kClaimShift) {
         return Claimed::lost;
       }
       const bool owns = state(w) == State::parked;
       auto next = with_claim(w, who);
-      if (owns) next = with_state(next, State::queued);
+      if (owns) next = woken(next, near);
       if (word_.compare_exchange_weak(w, next, acq_rel,
                                       acquire)) {  // [wake] [context]
-        if (owns) record(Logical::parked, Logical::runnable, Actor::waker);
-        return owns ? Claimed::won_and_owns : Claimed::won;
+        if (!owns) return Claimed::won;
+        record(Logical::parked, Logical::runnable, Actor::waker);
+        if (near != 0) {
+          record(Logical::runnable, Logical::running, Actor::worker);
+        }
+        return Claimed::won_and_owns;
       }
     }
   }
@@ -285,6 +314,12 @@ class ControlWord : private WordLayout {
   bool must_look() const noexcept {  // the fiber itself
     return (word_.load(relaxed) & kCancel) != 0;
   }
+  // Whoever claimed it near: does it belong to that worker?
+  bool is_running_on(unsigned owner) const noexcept {
+    const auto w = word_.load(relaxed);  // own word, but for flags
+    return (w & (kStateMask | kOwnerMask << kOwnerShift)) ==
+           with_owner(bits(State::running), owner);
+  }
   bool is_metered() const noexcept {  // the fiber itself; fixed at its start
     return (word_.load(relaxed) & kMetered) != 0;
   }
@@ -300,6 +335,18 @@ class ControlWord : private WordLayout {
   Logical logical() const noexcept;
 
  private:
+  // The word of a wait that begins: its ticket, the claim open, a state.
+  static std::uint64_t opened(std::uint64_t ticket, State s) noexcept {
+    return (ticket & kTicketLow) << kTicketShift |
+           static_cast<std::uint64_t>(Who::open) << kClaimShift | bits(s);
+  }
+  // A parked fiber's, whom nobody owns, when it is to run: anywhere, or on the
+  // worker `near`.
+  static std::uint64_t woken(std::uint64_t w, unsigned near) noexcept {
+    return w + (near == 0 ? bits(State::queued) - bits(State::parked)
+                          : bits(State::running) - bits(State::parked) +
+                                (std::uint64_t{near} << kOwnerShift));
+  }
   // Owner bits are zero in every state that a worker takes over from, so one
   // addition moves state and owner and leaves the flags to their writers.
   std::uint64_t move(State from, State to, unsigned owner) noexcept {

@@ -280,9 +280,9 @@ inline Stop stop_heard_of(Scope* scope, const Fiber& self) noexcept {
 
 // ---- Of wait_node.hpp.
 
-inline bool WaitNode::claim(Fiber*& owned) noexcept {
+inline bool WaitNode::claim(Fiber*& owned, unsigned near) noexcept {
   Fiber* const waiting = fiber;  // copied: W3
-  const auto claimed = waiting->word.claim(ticket, source(index));
+  const auto claimed = waiting->word.claim(ticket, source(index), near);
   owned = claimed == Claimed::won_and_owns ? waiting : nullptr;
   if (claimed != Claimed::lost) return true;
   gone_.store(true, release);  // [gone]

@@ -60,7 +60,8 @@ struct WaitNode : base::ListHook {
   // A waker that took the node off its source: tries to end the wait by it.
   // True if won: then conclude(). owned: the fiber to enqueue, if any. False:
   // the last touch of the node.
-  [[nodiscard]] bool claim(Fiber*& owned) noexcept;
+  // near: see ControlWord::claim().
+  [[nodiscard]] bool claim(Fiber*& owned, unsigned near = 0) noexcept;
   // Once what it waited for is in its slot. The last touch of the node.
   void conclude(Reason why) noexcept;
   // Both, where nothing is handed over.

@@ -20,6 +20,7 @@
 namespace weft::fiber {
 
 struct WordLayout {
+  static constexpr std::uint64_t kStateMask = 0xF;
   static constexpr std::uint64_t kToken = 1u << 4;
   static constexpr std::uint64_t kCancel = detail::kCancel;
   static constexpr std::uint64_t kShield = 1u << 6;
@@ -36,7 +37,7 @@ struct WordLayout {
     return static_cast<std::uint64_t>(s);
   }
   static constexpr State state(std::uint64_t w) noexcept {
-    return static_cast<State>(w & 0xF);
+    return static_cast<State>(w & kStateMask);
   }
   static constexpr Who claim_of(std::uint64_t w) noexcept {
     return static_cast<Who>((w >> kClaimShift) & 0xFFFF);
@@ -45,7 +46,7 @@ struct WordLayout {
     return w >> kTicketShift;
   }
   static constexpr std::uint64_t with_state(std::uint64_t w, State s) noexcept {
-    return (w & ~std::uint64_t{0xF}) | bits(s);
+    return (w & ~kStateMask) | bits(s);
   }
   static constexpr std::uint64_t with_owner(std::uint64_t w,
                                             unsigned owner) noexcept {

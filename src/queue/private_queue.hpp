@@ -71,6 +71,21 @@ class PrivateQueue {
     return item;
   }
 
+  // Owner only. The same, if wanted(item).
+  template <typename Wanted>
+  [[nodiscard]] T* pop_back_if(Wanted&& wanted) noexcept {
+    enter();
+    T* const newest = slots_[(tail_ - 1) & (Capacity - 1)];
+    if (tail_ == head_ || !wanted(*newest)) {
+      leave();
+      return nullptr;
+    }
+    --tail_;
+    size_.store(tail_ - head_, relaxed);  // T2
+    leave();
+    return newest;
+  }
+
   // Owner only. What pop_back() may take next; to prefetch, not to use.
   [[nodiscard]] const T* newest_hint() const noexcept {
     return slots_[(tail_ - 1) & (Capacity - 1)];  // raiders only read slots

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "base/check.hpp"
+#include "base/spin_lock.hpp"
 #include "fiber/fiber.hpp"
 #include <weft/detail/here.hpp>
 
@@ -158,6 +159,11 @@ void make_runnable(Fiber& owned) noexcept;
 void flush_deferred(Carrier& here) noexcept;
 // A fiber whose word is parking, on its worker: leaves its stack until resumed.
 void suspend_current() noexcept;
+// A fiber or thread that stands linked where the lock keeps others away: see
+// Worker::suspend_locked().
+[[nodiscard]] bool suspend_locked(base::SpinLock& lock) noexcept;
+// Any thread; the caller owns the fiber by a claim that was to keep it near.
+void wake_otherwise(Fiber& owned) noexcept;
 // Dies with PARK-UNDER-LOCK and the locks held.
 [[noreturn]] void die_under_lock(const Carrier& here) noexcept;
 inline void check_may_park(const Carrier& here) noexcept {

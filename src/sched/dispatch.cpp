@@ -51,6 +51,7 @@ void Worker::spill() noexcept {
   constexpr std::size_t kBatch = std::min<std::size_t>(64, kRecentSlots / 2);
   Fiber* batch[kBatch];
   const auto count = queues.recent.pop_oldest(batch, kBatch);
+  for (std::size_t i = 0; i < count; ++i) leave_private(*batch[i]);
   if (queues.deque.push_batch(batch, count)) return;
   for (std::size_t i = 0; i < count; ++i) scheduler_.global.push(batch[i]);
   scheduler_.notify();  // S1: anybody may take these, stealing or not
@@ -181,6 +182,8 @@ void Worker::arrive_otherwise() noexcept {
         keep(*after_fiber_);
       }
       break;
+    case After::waiting_locked:  // arrive() sees to it
+      break;
     case After::stopped:
       check_canary(*after_fiber_->stack);
       break;
@@ -258,6 +261,38 @@ void Worker::yield_otherwise(Fiber& self, After as) noexcept {
 }
 
 void suspend_current() noexcept { this_worker().suspend_current(); }
+
+// Under a lock nothing may be begun or looked for, and no user code run: only
+// for who has begun, and is next anyway.
+[[gnu::always_inline]] inline bool Worker::suspend_locked(
+    base::SpinLock& lock) noexcept {
+  Fiber& self = *current;
+  if (until_fair_ <= 1 || has_chores() || self.host != nullptr ||
+      base::is_watched(base::Point::parking) ||
+      (!scheduler_.idle.calm() &&
+       (scheduler_.idle.high_waits() || !may_keep()))) {
+    return false;
+  }
+  Fiber* const next = queues.recent.pop_back_if([](const Fiber& newest) {
+    return newest.word.state_now() == fiber::State::running;
+  });
+  if (next == nullptr) return false;
+  --until_fair_;
+  counters.parked.add();
+  after_lock_ = &lock;
+  leave_fiber(After::waiting_locked, self, next);
+  return true;
+}
+
+bool suspend_locked(base::SpinLock& lock) noexcept {
+  Worker* const here = worker_or_null();
+  return here != nullptr && here->suspend_locked(lock);
+}
+
+void wake_otherwise(Fiber& owned) noexcept {
+  Worker::leave_private(owned);
+  make_runnable(owned);
+}
 
 Worker::Left Worker::simulate_step(Fiber& fiber, bool was_stopped) noexcept {
   const auto state = fiber.word.state_now();

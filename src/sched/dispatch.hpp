@@ -24,8 +24,9 @@ inline constexpr bool kDisturbs = false;
 // A queue entry becomes this worker's: running, with a stack. nullptr: it
 // could not be started and has ended.
 WEFT_INLINE Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
-  if (entry->word.state_now() == fiber::State::fresh)
-    return begin(*entry, reuse);
+  const auto state = entry->word.state_now();
+  if (state == fiber::State::running) return entry;  // woken near: see claim()
+  if (state == fiber::State::fresh) return begin(*entry, reuse);
   entry->word.resume(id());
   return entry;
 }
@@ -111,8 +112,8 @@ WEFT_INLINE bool Worker::has_canaries() const noexcept {
 // shared with those who are hungry, unless it may stay.
 WEFT_INLINE void Worker::keep(Fiber& mine, bool may_stay) noexcept {
   if (mine.pins != 0 || mine.rank != 0 ||
-      (scheduler_.idle.hungry() && !may_stay) ||
-      !queues.turns.push_back(&mine)) [[unlikely]] {
+      (scheduler_.idle.hungry() && !may_stay) || !queues.turns.push_back(&mine))
+      [[unlikely]] {
     give_away(mine);
   } else if (scheduler_.idle.hungry()) [[unlikely]] {
     scheduler_.notify_of_private();  // [hungry]: who came meanwhile looks
@@ -127,23 +128,47 @@ WEFT_INLINE void Worker::push_next_up() noexcept {
   notify_local();
 }
 
-// Any thread; the caller owns the fiber, and holds no lock. As make_runnable(),
-// which it is for all but the plain case.
+// Any thread, here its own, about to claim a wait of the fiber: the id of its
+// worker, if the fiber may come into the private queue of that; else 0.
+WEFT_INLINE unsigned near_for(const Carrier& here,
+                              const Fiber& waits) noexcept {
+  const Worker* const worker = here.worker;
+  if (worker == nullptr || here.lock_depth != 0 || waits.proxy ||
+      waits.pins != 0 || waits.rank != 0 ||
+      worker->near_home() != fiber::FramePool::home_of(waits)) [[unlikely]] {
+    return 0;
+  }
+  return worker->id();
+}
+
+// Any thread; the caller owns the fiber by such a claim, and holds no lock. It
+// may have come to another worker since.
 WEFT_INLINE void wake_near(Fiber& owned) noexcept {
   Worker* const here = worker_or_null();
-  if (here == nullptr || owned.proxy || owned.pins != 0 || owned.rank != 0 ||
-      here->lock_depth != 0 || here->scheduler().config().spec_assert ||
-      &Scheduler::of(owned) != &here->scheduler()) [[unlikely]] {
-    return make_runnable(owned);
-  }
+  if (here == nullptr || !owned.word.is_running_on(here->id())) [[unlikely]]
+    return wake_otherwise(owned);
   here->push_local(owned);
   here->notify_woken();
+}
+
+// What leaves a worker's private queue, or never came there: for others to take.
+WEFT_INLINE void Worker::leave_private(Fiber& fiber) noexcept {
+  if (fiber.word.state_now() == fiber::State::running) fiber.word.yielded();
 }
 
 // First thing after each switch, on the stack that it went to.
 WEFT_INLINE void Worker::arrive() noexcept {
   context::arrive_on_stack(current != nullptr ? current->stack->sanitizer
                                               : loop_handle_);
+  if (after_ == After::waiting_locked) {
+    after_ = After::nothing;
+    const auto committed =
+        after_fiber_->word.commit_wait(after_fiber_->wait_ticket);
+    after_lock_->unlock();
+    if (committed == fiber::Committed::resume_now) [[unlikely]]
+      keep(*after_fiber_);
+    return;
+  }
   if (after_ == After::took_turn && !has_canaries()) [[likely]] {
     queues.turns.end_turn(after_fiber_);
     if (!scheduler_.idle.hungry()) [[likely]]

@@ -151,7 +151,10 @@ Fiber* Worker::take_over(Worker& stuck) noexcept {
     push_fresh(*raided[i]);
   }
   const auto recent = stuck.queues.recent.raid(raided, kAtOnce);
-  for (std::size_t i = recent; i-- > 0;) push_fresh(*raided[i]);
+  for (std::size_t i = recent; i-- > 0;) {
+    leave_private(*raided[i]);
+    push_fresh(*raided[i]);
+  }
   if (others + turns + recent == 0) return nullptr;
   counters.stolen.add(others + turns + recent);
   notify_local();

@@ -58,6 +58,9 @@ void Worker::settle_on_thread() noexcept {
   controls_ = context::current_controls();
   context::find_thread_stack(thread_low_, thread_size_);
   context::adopt_thread(loop_handle_);
+  const bool plain = simulator == nullptr && !has_canaries() &&
+                     !scheduler_.config().spec_assert;
+  near_home_ = plain ? &scheduler_ : nullptr;
 }
 
 // The fair look is always due, so nobody goes from fiber to fiber without the
@@ -197,7 +200,7 @@ bool Worker::look_at_oldest() noexcept {
   if (oldest == nullptr) oldest = queues.recent.peek_front();
   if (std::exchange(oldest_, oldest) != oldest) looks_at_oldest_ = 0;
   if (oldest == nullptr) return false;
-  const bool begun = oldest->word.state_now() == fiber::State::queued;
+  const bool begun = oldest->word.state_now() != fiber::State::fresh;
   return ++looks_at_oldest_ >= (begun ? 2 : kLooksUntilOverdue);
 }
 

@@ -64,6 +64,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Scheduler& scheduler() const noexcept { return scheduler_; }
   unsigned index() const noexcept { return index_; }
   unsigned id() const noexcept { return index_ + 1; }  // in control words
+  // Of which fibers those that are woken here may run here next, without being
+  // asked for more: home_of() their frames. nullptr: of none.
+  const void* near_home() const noexcept { return near_home_; }
 
   // 0, or an errno value.
   [[nodiscard]] int start() noexcept;
@@ -76,6 +79,10 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void yield_current() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
+  // The current fiber stands linked where the lock keeps others away: begins its
+  // wait and leaves its stack, and then the lock is free. Only for a fiber that
+  // was woken here, and is next. False: there is none, and nothing happened.
+  [[nodiscard]] bool suspend_locked(base::SpinLock& lock) noexcept;
   // The current fiber, which has closed its scopes, ends where it stands. What
   // is on its stack is not destroyed, and the stack is not used again.
   [[noreturn]] void abandon_current(Error why) noexcept;
@@ -107,6 +114,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
     has_fresh_ = true;
     push_local(fiber);
   }
+  // Of its private queue, for others to take.
+  static void leave_private(Fiber& fiber) noexcept;
   // After a push_local() of one that was woken.
   void notify_woken() noexcept;
   void notify_local() noexcept;
@@ -178,7 +187,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
     looked,     // the same, but for the sake of others: see count_as_dispatch()
     took_turn,  // yielded, to the fiber whose place in turns is now free
     parking,
-    stopped,  // by a simulator, and still running
+    waiting_locked,  // the same, its wait not begun, under after_lock_
+    stopped,         // by a simulator, and still running
     ended,
     lost,  // the same, and nothing on the stack was destroyed
   };
@@ -278,12 +288,14 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   Scheduler& scheduler_;
   const unsigned index_;
+  const void* near_home_ = nullptr;  // fixed as it starts
 
   // Owner only from here.
   context::ExceptionState* exceptions_ = nullptr;  // the thread's
   context::Controls controls_;  // the thread's at its start: every fiber's
   After after_ = After::nothing;
   Fiber* after_fiber_ = nullptr;
+  base::SpinLock* after_lock_ = nullptr;
   stack::Stack* after_stack_ = nullptr;
   Fiber* next_up_ = nullptr;   // owned, queued: runs before all others
   Family* leaving_ = nullptr;  // whose children ended here, not yet told

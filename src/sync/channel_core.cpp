@@ -18,6 +18,13 @@ using detail::kRingWaits;
 namespace {
 constexpr auto kNowhere = ~std::uint64_t{0};
 
+// For claims: who of those that wait may be kept near.
+WEFT_INLINE auto near() noexcept {
+  return [](const Fiber& waits) noexcept {
+    return sched::near_for(sched::carrier(), waits);
+  };
+}
+
 // Until a slot is filled or free, which is a few instructions away, unless
 // whose it is lost his CPU.
 void rest(int& round) noexcept {
@@ -62,9 +69,16 @@ bool ChannelCore::receive_at_once(void* to) noexcept {
   return true;
 }
 
+// Others wait for a slot, or for the node of a partner: no check stops this.
+WEFT_INLINE void ChannelCore::move(void* to, void* from) noexcept {
+  if (element_.is_bits)
+    return element_.move(to, from);  // no code of the user's
+  const sched::Unchecked no_checks;
+  element_.move(to, from);
+}
+
 void ChannelCore::put(std::uint64_t at, void* value) noexcept {
-  const sched::Unchecked no_checks;  // others wait for the slot
-  element_.move(value_in(at), value);
+  move(value_in(at), value);
   base::pass(base::Point::filling);
   detail::mark_filled(stamp(at), at);  // [fill]
 }
@@ -116,7 +130,8 @@ ChannelCore::agree<ChannelSide::sends>() noexcept {
   Deal deal;
   if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
     deal.agreed = Agreed::closed;
-  } else if ((deal.partner = receivers_.claim_first(deal.owned)) == nullptr &&
+  } else if ((deal.partner = receivers_.claim_first(deal.owned, near())) ==
+                 nullptr &&
              (!senders_.empty() || tail_.limit == 0 || !reserve(deal.fill))) {
     deal.agreed = Agreed::nothing;
   }
@@ -130,7 +145,7 @@ ChannelCore::agree<ChannelSide::receives>() noexcept {
   if (tail_.limit != 0 && claim(deal.take)) {
     // It was full if somebody waited: the slot goes to him.
     if (late_.empty() && admits_waiting() &&
-        (deal.partner = senders_.claim_first(deal.owned)) != nullptr) {
+        (deal.partner = senders_.claim_first(deal.owned, near())) != nullptr) {
       deal.fill = deal.take + tail_.lap;
       const auto w = tail_.word.load(acquire);  // [ends], and the lock's: N1
       const auto next = tail_.after(deal.fill) | (w & kRingFlags);
@@ -143,7 +158,7 @@ ChannelCore::agree<ChannelSide::receives>() noexcept {
     return deal;
   }
   if (admits_waiting() &&
-      (deal.partner = senders_.claim_first(deal.owned)) != nullptr) {
+      (deal.partner = senders_.claim_first(deal.owned, near())) != nullptr) {
     return deal;
   }
   const auto w = tail_.word.load(relaxed);  // the lock's
@@ -161,11 +176,10 @@ WEFT_INLINE void conclude(WaitNode& partner, Fiber* owned) noexcept {
 template <ChannelSide As>
 WEFT_INLINE void ChannelCore::hand_over(WaitNode& partner, Fiber* owned,
                                         void* value) noexcept {
-  const sched::Unchecked no_checks;  // the partner may wait for its node
   if constexpr (As == ChannelSide::sends) {
-    element_.move(value_of(partner), value);
+    move(value_of(partner), value);
   } else {
-    element_.move(value, value_of(partner));
+    move(value, value_of(partner));
   }
   conclude(partner, owned);
 }
@@ -301,63 +315,89 @@ template <ChannelSide As>
   }
 }
 
-// Under the lock, which it gives back; the wait has begun.
+// Under the lock, which it gives back: waits for a partner. False: it had to
+// look whether it must stop, and need not; try again.
 template <ChannelSide As>
-WEFT_INLINE Status ChannelCore::wait_for_partner(waiting::Wait& wait,
-                                                 void* value,
-                                                 Deadline deadline) noexcept {
+WEFT_INLINE bool ChannelCore::wait_for_partner(void* value, Deadline deadline,
+                                               Status& end) noexcept {
+  waiting::Wait wait(*sched::carrier().current);
   detail::ChannelIo io{value, {}};
   WaitNode node;
   node.slot = &io;
-  wait.own(node);
+  wait.own_ahead(node);
   queue_of(As).push_back(node);
   if (tail_.limit == 0) note_standing();
-  lock_.unlock();
-  Waits waits{*this, As, wait.self()};
-  if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
-    constexpr auto kOp =
-        As == ChannelSide::sends ? sched::Op::send : sched::Op::receive;
-    simulator->note(kOp, this, {&Waits::is_over, &waits});
+  auto who = waiting::Who::open;
+  if (deadline != Deadline::never() || !wait.park_locked(lock_, who)) {
+    if (wait.begin_locked() == waiting::Begun::cancelled) [[unlikely]] {
+      queue_of(As).remove(node);
+      unmark();
+      lock_.unlock();  // before it looks: it may have to tell others
+      if (!waiting::must_stop(wait.self())) return false;
+      end = waiting::refuse_stopped(wait.self());
+      return true;
+    }
+    lock_.unlock();
+    Waits waits{*this, As, wait.self()};
+    if (auto* const simulator = sched::carrier().simulator) [[unlikely]] {
+      constexpr auto kOp =
+          As == ChannelSide::sends ? sched::Op::send : sched::Op::receive;
+      simulator->note(kOp, this, {&Waits::is_over, &waits});
+    }
+    who = wait.park(deadline);
+    came_back();
   }
-  const auto who = wait.park(deadline);
-  came_back();
   if (who != fiber::source(0)) [[unlikely]]
     unpublish(As, node);
   waiting::until_gone(node);
   wait.end();
-  return who == fiber::source(0) ? result(As, node) : waiting::outcome(who);
+  end = who == fiber::source(0) ? result(As, node) : waiting::outcome(who);
+  return true;
+}
+
+// At a rendezvous.
+template <ChannelSide As>
+Status ChannelCore::meet(void* value, Deadline deadline) noexcept {
+  lock_.lock();  // nobody owns a rendezvous
+  // First: a close may not have told all yet.
+  if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
+    lock_.unlock();
+    return end_for(As);
+  }
+  if (partners_of(As).empty()) return wait_to_meet<As>(value, deadline);
+  Fiber* owned = nullptr;
+  WaitNode* const partner = partners_of(As).claim_first(owned, near());
+  if (partner == nullptr) [[unlikely]]
+    return wait_to_meet<As>(value, deadline);
+  note_standing();
+  lock_.unlock();
+  hand_over<As>(*partner, owned, value);
+  return {};
+}
+
+template <ChannelSide As>
+[[gnu::noinline]] Status ChannelCore::wait_to_meet(void* value,
+                                                   Deadline deadline) noexcept {
+  Status end;
+  if (wait_for_partner<As>(value, deadline, end)) return end;
+  return meet<As>(value, deadline);
+}
+
+template <ChannelSide As>
+[[gnu::noinline]] Status ChannelCore::pass(void* value,
+                                           Deadline deadline) noexcept {
+  for (;;) {
+    enter();
+    Status end;
+    if (transfer_buffered<As>(value, end)) return end;
+    if (wait_for_partner<As>(value, deadline, end)) return end;
+  }
 }
 
 template <ChannelSide As>
 Status ChannelCore::transfer(void* value, Deadline deadline) noexcept {
-  for (;;) {
-    enter();
-    if (tail_.limit != 0) {
-      if (Status end; transfer_buffered<As>(value, end)) return end;
-    } else {
-      // First: a close may not have told all yet.
-      if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
-        lock_.unlock();
-        return end_for(As);
-      }
-      Fiber* owned = nullptr;
-      if (WaitNode* const partner = partners_of(As).claim_first(owned)) {
-        note_standing();
-        lock_.unlock();
-        hand_over<As>(*partner, owned, value);
-        return {};
-      }
-    }
-    waiting::Wait wait(*sched::carrier().current);
-    if (wait.begin_locked() != waiting::Begun::cancelled) [[likely]] {
-      return wait_for_partner<As>(wait, value, deadline);
-    }
-    unmark();  // must it stop? It may have to tell others: without the lock
-    lock_.unlock();
-    if (auto& self = wait.self(); waiting::must_stop(self)) {
-      return waiting::refuse_stopped(self);
-    }
-  }
+  return tail_.limit == 0 ? meet<As>(value, deadline)
+                          : pass<As>(value, deadline);
 }
 
 template Status ChannelCore::transfer<ChannelSide::sends>(void*,

@@ -173,6 +173,7 @@ class ChannelCore {
     return as == ChannelSide::sends ? receivers_ : senders_;
   }
 
+  void move(void* to, void* from) noexcept;
   // Whose position it is.
   void put(std::uint64_t at, void* value) noexcept;
   void take(std::uint64_t at, void* to) noexcept;
@@ -186,8 +187,13 @@ class ChannelCore {
   template <ChannelSide As>
   bool transfer_buffered(void* value, Status& end) noexcept;
   template <ChannelSide As>
-  Status wait_for_partner(waiting::Wait& wait, void* value,
-                          Deadline deadline) noexcept;
+  bool wait_for_partner(void* value, Deadline deadline, Status& end) noexcept;
+  template <ChannelSide As>
+  Status meet(void* value, Deadline deadline) noexcept;
+  template <ChannelSide As>
+  Status wait_to_meet(void* value, Deadline deadline) noexcept;
+  template <ChannelSide As>
+  Status pass(void* value, Deadline deadline) noexcept;
   template <ChannelSide As>
   Status carry_out(const Deal& deal, void* value) noexcept;
   template <ChannelSide As>

@@ -83,9 +83,12 @@ class WaitQueue {
 
   // The first who still waits, taken off and claimed: the caller hands over,
   // and then concludes. nullptr: nobody does.
-  WaitNode* claim_first(Fiber*& owned) noexcept {
+  // near(fiber): see ControlWord::claim().
+  template <typename Near>
+  [[gnu::always_inline]] WaitNode* claim_first(Fiber*& owned,
+                                               Near&& near) noexcept {
     while (WaitNode* const node = nodes_.pop_front()) {
-      if (node->claim(owned)) [[likely]]
+      if (node->claim(owned, near(*node->fiber))) [[likely]]
         return node;
     }
     return nullptr;

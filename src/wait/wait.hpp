@@ -59,10 +59,24 @@ class Wait {
       if (begun != Begun::cancelled || must_stop(self_)) return begun;
     }
   }
-  // The same under a lock, where nobody may be told: cancelled, look first.
+  // A node of the wait that park_locked() or begin_locked() is to begin: it may
+  // be linked before, under the lock of both.
+  void own_ahead(WaitNode& node) noexcept {
+    ++self_.wait_ticket;
+    own(node);
+  }
+  // Under a lock, where nobody may be told: cancelled, look first.
   [[nodiscard]] Begun begin_locked() noexcept {
-    shield_ = false;
-    return self_.word.begin_wait(++self_.wait_ticket, /*shield=*/false);
+    return self_.word.begin_wait(self_.wait_ticket, /*shield=*/false);
+  }
+  // Under the lock, until it was woken, if somebody is next to run; then `who`
+  // says by what, and the lock is free. Else nothing has happened.
+  [[nodiscard]] bool park_locked(base::SpinLock& held, Who& who) noexcept {
+    if (!sched::suspend_locked(held)) return false;
+    who = again();
+    if (who == Who::open) [[unlikely]]
+      who = park_fiber();
+    return true;
   }
   // A node that belongs to this wait.
   void own(WaitNode& node) const noexcept {

@@ -30,6 +30,7 @@ struct ElementOps {
   std::size_t value_offset;  // in the slot
   std::size_t align;         // of the slot
   std::size_t size;
+  bool is_bits;  // to move one is to copy its bytes
   void (*move)(void* to, void* from) noexcept;  // constructs
   void (*destroy)(void* value) noexcept;
   // Takes the value out, calls freed(of), and destroys it then: a destructor
@@ -65,6 +66,7 @@ inline constexpr ElementOps kElementOps{
     offsetof(ChannelSlot<T>, value),
     alignof(ChannelSlot<T>),
     sizeof(T),
+    std::is_trivially_copyable_v<T>,
     [](void* to, void* from) noexcept {
       ::new (to) T(std::move(*static_cast<T*>(from)));
     },

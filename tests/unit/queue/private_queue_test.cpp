@@ -55,6 +55,21 @@ TEST(PrivateQueue, ItsOwnerTakesFromEitherEnd) {
   EXPECT_EQ(queue.pop_oldest(oldest.data(), 8), 0u);
 }
 
+TEST(PrivateQueue, ItsOwnerTakesTheNewestOnlyIfItIsWanted) {
+  PrivateQueue<int, 4> queue;
+  const auto even = [](int value) { return value % 2 == 0; };
+  EXPECT_EQ(queue.pop_back_if(even), nullptr);
+  std::array<int, 3> items{1, 2, 4};
+  for (auto& item : items) ASSERT_TRUE(queue.push_back(&item));
+  EXPECT_EQ(queue.pop_back_if(even), &items[2]);
+  EXPECT_EQ(queue.size_hint(), 2u);
+  EXPECT_EQ(queue.pop_back_if(even), &items[1]);
+  EXPECT_EQ(queue.pop_back_if(even), nullptr);
+  EXPECT_EQ(queue.size_hint(), 1u);
+  EXPECT_EQ(queue.pop_back(), &items[0]);
+  EXPECT_EQ(queue.pop_back_if(even), nullptr);  // it is empty again
+}
+
 TEST(PrivateQueue, ItsOwnerTakesAGivenItemOnlyAtAnEnd) {
   PrivateQueue<int, 8> queue;
   std::array<int, 4> items{};

@@ -231,5 +231,43 @@ TEST_P(ChannelElementTest, MayBeTheEndOfAChain) {
   });
 }
 
+// Waits while it is moved.
+struct Gated {
+  Event* gate;
+
+  explicit Gated(Event& opens) : gate(&opens) {}
+  Gated(Gated&& from) noexcept : gate(from.gate) { EXPECT_TRUE(gate->wait()); }
+  ~Gated() = default;
+};
+
+// Whose wait was ended already, and who is to run next, is woken by whoever the
+// sender is then: it may have come to another worker.
+TEST_P(ChannelElementTest, MayWaitWhileItIsHandedOver) {
+  at_each_capacity([](std::size_t capacity) {
+    for (int round = 0; round < 20; ++round) {
+      auto channel = make<Gated>(capacity);
+      Event gate;
+      int got = 0;
+      Nursery nursery;
+      auto receiver = nursery.spawn([&] {
+        auto value = channel.receiver.receive();
+        EXPECT_TRUE(value);
+        ++got;
+      });
+      await_parked(receiver);
+      auto sender =
+          nursery.spawn([&] { EXPECT_TRUE(channel.sender.send(Gated(gate))); });
+      await_parked(sender);
+      nursery.spawn([&] {
+        const this_fiber::Pin here;
+        gate.set();
+        this_fiber::yield();
+      });
+      EXPECT_TRUE(nursery.join());
+      EXPECT_EQ(got, 1);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace weft
