@@ -343,7 +343,10 @@ void Worker::block() noexcept {
     return;
   }
   const auto until = alarm.arm([this] { return earliest_deadline(); });
-  sleep_until(std::min(until, limit));
+  // To sleep towards what has passed costs a sleep and a wake all the same.
+  if (until == time::kNever || until > time::now()) {
+    sleep_until(std::min(until, limit));
+  }
   alarm.release_role();
   poll_all_ = watched_for_all_ = true;
 }

@@ -184,6 +184,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* search() noexcept;
   Fiber* steal_from(Worker& victim) noexcept;
   Fiber* rest_after_crumbs() noexcept;
+  Fiber* take_expired(std::int64_t now) noexcept;
   Fiber* take_over_stale() noexcept;
   Fiber* watch_other() noexcept;
   Fiber* take_over(Worker& stuck) noexcept;
