@@ -74,6 +74,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // Lets others run; returns at once if there is nobody.
   void yield_current() noexcept;
+  // The same at the end of a turn of checked code, with a look at the clock.
+  void pass_turn() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
   // The current fiber, which has closed its scopes, ends where it stands. What
