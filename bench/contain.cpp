@@ -110,7 +110,7 @@ struct Hostile {
 // Whatever else the machine does lasts for longer than a round: each compares
 // with its own quiet.
 bench::Outcome contain(const bench::Options& options) {
-  constexpr std::int64_t kRounds = 11;
+  constexpr std::int64_t kRounds = 21;
   return bench::in_runtime(options.workers, [&options] {
     const double cpu = bench::cpu_ms();
     const auto requests = std::max<std::int64_t>(options.n / kRounds, 1);
@@ -139,7 +139,7 @@ bench::Outcome contain(const bench::Options& options) {
 const bench::Register kContain({
     .name = "contain",
     .question = "p99 of a neighbour of hostile programs, against quiet",
-    .usual_n = 5'500,
+    .usual_n = 10'500,
     .run = contain,
     .usual_workers = 2,
 });

@@ -27,8 +27,13 @@ Fiber* Worker::search() noexcept {
       if (Fiber* fiber = steal_from(*scheduler_.workers[victim])) return fiber;
     }
     counters.steal_failures.add();
-    const auto until = time::now() + search_pause(round);
+    auto now = time::now();
+    const auto until = now + search_pause(round);
+    const auto deadline = earliest_deadline();
     do {
+      if (deadline <= now) {
+        if (Fiber* fiber = take_expired(now)) return fiber;
+      }
       if (Fiber* fiber = take_high()) return ready(fiber, nullptr);
       if (Fiber* fiber = queues.inbox.take().item) return ready(fiber, nullptr);
       if (Fiber* fiber = scheduler_.global.take().item) {
@@ -40,9 +45,22 @@ Fiber* Worker::search() noexcept {
         }
       }
       for (int i = 0; i < 8; ++i) pause();
-    } while (time::now() < until && !scheduler_.stopping());
+      now = time::now();
+    } while (now < until && !scheduler_.stopping());
   }
   return take_over_stale();
+}
+
+// Whose deadline has passed, at any worker: while this one searches nobody may
+// sleep towards it, and the others may sit in their fibers.
+Fiber* Worker::take_expired(std::int64_t now) noexcept {
+  unsigned woken = 0;
+  for (const auto& other : scheduler_.workers) {
+    woken += poll_timers(*other, now);
+  }
+  if (woken == 0) return nullptr;
+  Fiber* const newest = pop_newest();
+  return newest != nullptr ? ready(newest, nullptr) : nullptr;
 }
 
 // The oldest fiber of the victim to run, and a few more to keep busy with: of

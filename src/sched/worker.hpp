@@ -77,6 +77,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // Lets others run; returns at once if there is nobody.
   void yield_current() noexcept;
+  // The same at the end of a turn of checked code, with a look at the clock.
+  void pass_turn() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
   // The current fiber stands linked where the lock keeps others away: begins its
@@ -206,6 +208,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   Fiber* search() noexcept;
   Fiber* steal_from(Worker& victim) noexcept;
   Fiber* rest_after_crumbs() noexcept;
+  Fiber* take_expired(std::int64_t now) noexcept;
   Fiber* take_over_stale() noexcept;
   Fiber* watch_other() noexcept;
   Fiber* take_over(Worker& stuck) noexcept;

@@ -116,7 +116,7 @@ void pass_turn() noexcept {
   if (here.simulator != nullptr) {
     here.simulator->yield(here);
   } else {
-    here.worker->yield_current();
+    here.worker->pass_turn();
   }
 }
 

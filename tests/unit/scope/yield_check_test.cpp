@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@ namespace {
 
 using test::RuntimeTest;
 using test::WorkersTest;
+using namespace std::chrono_literals;
 
 class YieldCheckTest : public WorkersTest {
  protected:
@@ -339,6 +341,28 @@ TEST_F(YieldTurnsTest, DoNotEndUnderASpinLock) {
       EXPECT_TRUE(other_ran);
     });
   }));
+}
+
+// So who sleeps is woken by a turn, and not by a whole number of looks.
+TEST_F(YieldTurnsTest, EndWithALookAtTheClock) {
+  undisturbed();
+  auto runtime = start(1);
+  for (const auto& budget :
+       {std::optional<Budget>(), std::optional(Budget{.ops = 100'000})}) {
+    bool came = false;
+    EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+      const auto when = Deadline::after(1ms);
+      nursery.spawn({.budget = budget}, [&] {
+        while (!when.expired()) {
+        }
+        int checks = 0;
+        for (; !came && checks < 100'000; ++checks) yield_check();
+        EXPECT_LE(checks, 1024);
+      });
+      EXPECT_TRUE(this_fiber::sleep_until(when));
+      came = true;
+    }));
+  }
 }
 
 // A loop that waits for another, and says so by checks alone.

@@ -225,6 +225,26 @@ TEST_F(SleepOrderTest, IsKeptWhileTheWorkerOfTheSleeperIsStuck) {
   expect_empty(runtime);
 }
 
+// R-TIMER-02: nor one whose worker looks at the clock. The other one sleeps,
+// wakes, searches, or is about to sleep.
+TEST_F(SleepOrderTest, DoesNotNeedTheWorkerOfTheSleeper) {
+  Runtime runtime = start(2);
+  EXPECT_TRUE(runtime.run([&](Nursery& nursery) {
+    for (int i = 0; i < 400; ++i) {
+      std::atomic<bool> woken{false};
+      auto busy = nursery.spawn([&] {
+        while (!woken) std::this_thread::yield();
+      });
+      const auto when = Deadline::after(std::chrono::microseconds(i / 4));
+      EXPECT_TRUE(this_fiber::sleep_until(when));
+      EXPECT_TRUE(when.expired());
+      woken = true;
+      EXPECT_TRUE(busy.join());
+    }
+  }));
+  expect_empty(runtime);
+}
+
 // R-TIMER-02: nobody needs a worker of its own to be woken.
 TEST_F(SleepOrderTest, IsKeptWhileEveryWorkerSleeps) {
   Runtime runtime = start(4);
