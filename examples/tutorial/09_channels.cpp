@@ -18,9 +18,9 @@ struct Block {  // it moves through the channel, it is never copied
 // Read, pack, write: each stage is a fiber, of the middle one there are three.
 Status pipeline() {
   constexpr int kBlocks = 100;
+  Nursery nursery;  // before the ends: they go first, and nobody waits for them
   auto [raw, to_pack] = weft::make_channel<Block>(8);
   auto [packed, to_write] = weft::make_channel<Block>(8);
-  Nursery nursery;
 
   nursery.spawn([out = std::move(raw)]() mutable -> Status {
     for (int i = 0; i < kBlocks; ++i) {

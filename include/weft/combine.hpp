@@ -71,7 +71,8 @@ struct Handles {
 
   // All have ended: the first in order that failed, else a value.
   EndOfSeveral await_all(Deadline deadline) const noexcept;
-  // The first to end. Errors: as select_cases(); invalid (none, or oneself).
+  // The first to end. Errors: cancelled, timed_out, exhausted (memory); invalid
+  // (none, or oneself).
   Result<std::size_t> await_first(Deadline deadline) const noexcept;
   // The first to succeed; else, all have ended, the first that failed.
   EndOfSeveral await_success(Deadline deadline) const noexcept;

@@ -225,8 +225,8 @@ class Nursery {
   // All that failed, first first; complete after join(). Throws std::bad_alloc.
   std::vector<Failure> failures() const;
 
-  // Closes the channel (or whatever has a close()) when the last child has
-  // ended, before join() returns. Throws std::bad_alloc.
+  // join() closes the channel (or whatever has a close()) behind the last
+  // child, so another fiber receives from it. Throws std::bad_alloc.
   //   Callers:  the owner.
   template <typename Closable>
   void close_on(Closable end) {

@@ -104,7 +104,7 @@ auto on_deadline(Deadline when, H handler) {
   detail::check_handler<H, Status>();
   return detail::DeadlineCase<H>{when, std::move(handler)};
 }
-// If no other case is ready at once.
+// If no other case is ready at once, and no deadline among them has passed.
 template <typename H>
 auto otherwise(H handler) {
   detail::check_handler<H, Status>();
@@ -167,12 +167,10 @@ struct SelectList {
     how.at_once = otherwise != Count;
     const auto end =
         select_cases(waits.data(), order.data(), count, how, deadline);
-    if (end) return written[*end];
+    if (end) return *end == count ? on_deadline : written[*end];
     if (otherwise != Count && end.error() == Errc::would_block) {
-      return otherwise;
-    }
-    if (on_deadline != Count && end.error() == Errc::timed_out) {
-      return on_deadline;
+      return on_deadline != Count && deadline.expired() ? on_deadline
+                                                        : otherwise;
     }
     return end.error();
   }
@@ -201,8 +199,9 @@ Result<std::size_t> select_among(bool fair, Cases&... cases) {
 //
 //   Suspends:  until one is ready; not at all with otherwise(). Always a cancel
 //              point. Among several that are ready the choice is fair.
-//   Errors:    cancelled, exhausted (memory for the deadline); invalid (nothing
-//              to wait for). Then no case happened and no handler ran.
+//   Errors:    cancelled, timed_out (a scope around it, not its own cases);
+//              exhausted (memory for the deadline); invalid (nothing to wait
+//              for). Then no case happened and no handler ran.
 //   Ordering:  as the case that happened.
 //   Callers:   any fiber or thread. The same channel may appear twice; a task
 //              or a future has no other who waits.
@@ -324,6 +323,7 @@ class Selector {
       const auto end = detail::select_cases(waits_.get(), order_.get(), count,
                                             how, deadline);
       if (!end) return end.error();
+      if (*end == count) return Errc::timed_out;
       const auto index = written_[*end];
       if (cells_[index].call()) return index;
     }

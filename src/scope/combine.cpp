@@ -56,6 +56,7 @@ class Handles::Cases {
     const auto ended = select_cases(
         waits_, order_, left_, {.fair = false, .is_charged = false}, deadline);
     if (!ended) return ended.error();
+    if (*ended == left_) return Errc::timed_out;
     last_ = *ended;
     return static_cast<std::size_t>(static_cast<Done*>(waits_[last_]) - done_);
   }

@@ -311,8 +311,13 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
     return waiting::refuse_stopped(self).error();
   }
   if (how.is_charged) {
-    const Status paid = waiting::charge(
-        *sched::carrier().current, waiting::kChannelOp, !how.at_once, deadline);
+    auto& self = *sched::carrier().current;
+    const Status paid =
+        waiting::charge(self, waiting::kChannelOp, !how.at_once, deadline);
+    if (!paid && paid.error() == Errc::timed_out &&
+        fiber::stop_of(self) == fiber::Stop::none) {
+      return count;
+    }
     if (!paid) return paid.error();
   }
   for (;;) {
@@ -338,6 +343,8 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
       const auto index = static_cast<std::size_t>(who) -
                          static_cast<std::size_t>(fiber::source(0));
       if (all.try_case(index)) return index;
+    } else if (who == fiber::Who::deadline) {
+      return count;
     } else if (parks || who != fiber::Who::withdrawn) {
       return waiting::outcome(who).error();
     } else if (published == Published::never) {

@@ -22,6 +22,16 @@ using fiber::WaitNode;
 using List = base::IntrusiveList<WaitNode>;
 static_assert(sizeof(List) == 8);
 
+// One is cast to the other; the numbers are those of the specification.
+constexpr bool is(WakeReason shown, fiber::Reason kept, int number) {
+  return static_cast<int>(shown) == number && static_cast<int>(kept) == number;
+}
+static_assert(is(WakeReason::none, fiber::Reason::none, 0));
+static_assert(is(WakeReason::data, fiber::Reason::data, 1));
+static_assert(is(WakeReason::cancel, fiber::Reason::cancel, 2));
+static_assert(is(WakeReason::close, fiber::Reason::close, 3));
+static_assert(is(WakeReason::signal, fiber::Reason::signal, 4));
+
 WaitNode& node_of(Waiter& waiter) noexcept {
   return detail::WaiterAccess::node(waiter);
 }

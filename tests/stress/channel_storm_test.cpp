@@ -256,6 +256,52 @@ TEST_P(ChannelStormTest, AnswersThreadsAsASequentialChannelWould) {
   }
 }
 
+// A channel that drops: each value that was sent is received, or counted.
+TEST_P(ChannelStormTest, CountsWhatItDrops) {
+  const int items = rounds(4'000);
+  for (const auto on_full : {OnFull::drop_newest, OnFull::drop_oldest}) {
+    for (const std::size_t capacity : {0u, 1u, 2u, 128u}) {
+      auto channel = make<std::unique_ptr<int>>(capacity, on_full);
+      std::atomic<std::uint64_t> sent{0};
+      std::atomic<std::uint64_t> refused{0};
+      std::atomic<std::uint64_t> got{0};
+      const auto sends = [&, sender = channel.sender]() mutable {
+        for (int i = 0; i < items; ++i) {
+          auto value = std::make_unique<int>(i);
+          Status end;
+          if (i % 4 == 0) {
+            EXPECT_TRUE(select(on_send(sender, std::move(value),
+                                       [&](Status how) { end = how; })));
+          } else {
+            end = sender.send(std::move(value));
+          }
+          EXPECT_EQ(value == nullptr, end.has_value());
+          EXPECT_TRUE(end || end.error() == Errc::would_block);
+          ++(end ? sent : refused);
+          if (i % 16 == 0) this_fiber::yield();
+        }
+      };
+      const auto receives = [&, receiver = channel.receiver]() mutable {
+        for (const auto& value : receiver) got += value != nullptr;
+      };
+      Nursery readers(runtime());
+      readers.spawn(receives);
+      std::thread reader(receives);
+      Nursery writers(runtime());
+      for (int i = 0; i < 2; ++i) writers.spawn(sends);
+      std::thread writer(sends);
+      writer.join();
+      EXPECT_TRUE(writers.join());
+      channel.sender.close();
+      reader.join();
+      EXPECT_TRUE(readers.join());
+      const bool oldest = on_full == OnFull::drop_oldest && capacity != 0;
+      EXPECT_EQ(got + (oldest ? channel.sender.dropped() : 0), sent);
+      EXPECT_EQ(oldest ? 0 : channel.sender.dropped(), refused);
+    }
+  }
+}
+
 // Selects at both ends of several channels, and no value is lost.
 TEST_P(ChannelStormTest, SelectsOfThreadsAndFibersLoseNothing) {
   const int items = rounds(3'000);

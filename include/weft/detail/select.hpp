@@ -91,9 +91,10 @@ struct SelectHow {
   bool is_charged = true;  // as an operation of a channel
 };
 
-// Any fiber or thread. Which of them happened. order: room for `count`.
-// Errors: invalid (nothing to wait for), would_block (at_once), cancelled,
-// timed_out, exhausted (memory).
+// Any fiber or thread. Which of them happened; count: none by the deadline.
+// order: room for `count`. Errors: invalid (nothing to wait for), would_block
+// (at_once), exhausted (memory); of the fiber and its scopes: cancelled,
+// timed_out.
 Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
                                  std::size_t count, const SelectHow& how,
                                  Deadline deadline) noexcept;

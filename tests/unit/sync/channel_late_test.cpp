@@ -172,6 +172,32 @@ TEST_P(ChannelLateTest, HidesNothingThatIsOnItsWay) {
   });
 }
 
+// A slot that becomes free is not for those whose turn is behind the first.
+TEST_P(ChannelLateTest, LetsNobodyPassThoseWhoAreOnTheirWay) {
+  if (explored()) return;
+  at({1, 3}, [](std::size_t capacity) {
+    constexpr std::size_t kWaiting = kAtOnce + 20;
+    auto channel = make<int>(capacity);
+    fill(channel.sender);
+    Nursery nursery;
+    const auto waiting = park(nursery, kWaiting, [&](int i) {
+      EXPECT_TRUE(channel.sender.send(static_cast<int>(capacity) + i));
+    });
+    Hold filling(Point::filling);
+    std::thread closer([&] { channel.sender.close(); });
+    filling.await();
+    for (std::size_t i = 0; i < capacity; ++i) {
+      EXPECT_EQ(channel.receiver.receive().value(), static_cast<int>(i));
+    }
+    EXPECT_EQ(channel.receiver.size(), kAtOnce);
+    filling.let_go();
+    EXPECT_EQ(take_all(channel.receiver),
+              numbers(static_cast<int>(capacity), kWaiting));
+    closer.join();
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 // What nobody will receive is not sent.
 TEST_P(ChannelLateTest, KeepsNothingForReceiversWhoHaveClosedAsWell) {
   if (explored()) return;

@@ -1,11 +1,13 @@
 // channel_life_test.cpp: channels without a runtime, longer than one, between
-// two; and beside fibers that need a turn.
+// two; beside fibers that need a turn; and as the environment wants them.
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 
 #include "support/channel_test.hpp"
+#include "support/death_test.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
@@ -82,6 +84,35 @@ TEST_F(ChannelLifeTest, JoinsTwoRuntimes) {
     EXPECT_TRUE(nursery.join());
   }
 }
+
+#if !defined(WEFT_TEST_EMULATED)  // no process there that has no channel yet
+
+class ChannelEnvironmentTest : public test::FreshProcessTest {
+ protected:
+  // The environment is asked once, by the first channel of a process.
+  [[noreturn]] static void expect_lock(const char* no_lock_free, bool expected,
+                                       bool lock_free = true) {
+    ::setenv("CC_CHAN_NO_LOCKFREE", no_lock_free, 1);
+    auto channel = make_channel<int>(2, {.lock_free = lock_free});
+    const auto* const ends = detail::ChannelAccess::channel(channel.sender);
+    const auto tail = ends->tail.word.load();
+    const auto head = ends->head.word.load();
+    const bool works = channel.sender.send(1) && channel.receiver.receive();
+    const auto want = expected ? detail::kRingLocked : 0;
+    std::_Exit(works && tail == want && head == want ? 0 : 1);
+  }
+};
+
+// R-CHBUF-06
+TEST_F(ChannelEnvironmentTest, TakesTheLockIfTheEnvironmentSaysSo) {
+  const auto well = ::testing::ExitedWithCode(0);
+  EXPECT_EXIT(expect_lock("1", true), well, "");
+  EXPECT_EXIT(expect_lock("0", false), well, "");
+  EXPECT_EXIT(expect_lock("", false), well, "");
+  EXPECT_EXIT(expect_lock("0", true, /*lock_free=*/false), well, "");
+}
+
+#endif
 
 }  // namespace
 }  // namespace weft

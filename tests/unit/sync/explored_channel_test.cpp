@@ -250,7 +250,15 @@ void run_any(Simulation& sim, std::size_t capacity) {
       case 7:
         return (void)RecordedChannel::pass_on(channel, next++, other);
       default:
-        return sim.choose(3) == 0 ? channel.close() : (void)other.try_send(1);
+        switch (sim.choose(6)) {
+          case 0:
+          case 1:
+            return channel.close();
+          case 2:
+            return channel.hang_up();
+          default:
+            return (void)other.try_send(1);
+        }
     }
   };
   Nursery nursery;
