@@ -16,6 +16,7 @@ Protocol global_queue();
 Protocol private_queue();
 Protocol join_word();
 Protocol control_word();
+Protocol near();
 Protocol family();
 Protocol scopes();
 Protocol frames();

@@ -5,11 +5,11 @@ int main(int argc, char** argv) {
   using namespace weft::model;
   return check_main(
       argc, argv,
-      {work_deque(), ring(),           global_queue(), private_queue(),
-       join_word(),  control_word(),   family(),       scopes(),
-       frames(),     idle(),           kept(),         ranked(),
-       admission(),  timers(),         wait_list(),    thread_wait(),
-       mutex(),      futex(),          future(),       sequencer(),
-       lines(),      channel(),        channel_end(),  channel_owner(),
-       mistakes(),   mistaken_queues()});
+      {work_deque(),    ring(),         global_queue(),   private_queue(),
+       join_word(),     control_word(), near(),           family(),
+       scopes(),        frames(),       idle(),           kept(),
+       ranked(),        admission(),    timers(),         wait_list(),
+       thread_wait(),   mutex(),        futex(),          future(),
+       sequencer(),     lines(),        channel(),        channel_end(),
+       channel_owner(), mistakes(),     mistaken_queues()});
 }

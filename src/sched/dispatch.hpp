@@ -151,7 +151,8 @@ WEFT_INLINE void wake_near(Fiber& owned) noexcept {
   here->notify_woken();
 }
 
-// What leaves a worker's private queue, or never came there: for others to take.
+// What leaves a worker's private queue, or never came there, for others to
+// take.
 WEFT_INLINE void Worker::leave_private(Fiber& fiber) noexcept {
   if (fiber.word.state_now() == fiber::State::running) fiber.word.yielded();
 }

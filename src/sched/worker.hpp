@@ -81,9 +81,9 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void pass_turn() noexcept;
   // The current fiber's word is parking: leaves its stack until resumed.
   void suspend_current() noexcept;
-  // The current fiber stands linked where the lock keeps others away: begins its
-  // wait and leaves its stack, and then the lock is free. Only for a fiber that
-  // was woken here, and is next. False: there is none, and nothing happened.
+  // The current fiber stands linked where the lock keeps others away: begins
+  // its wait and leaves its stack, and then the lock is free. Only for a fiber
+  // that was woken here, and is next. False: there is none, nothing happened.
   [[nodiscard]] bool suspend_locked(base::SpinLock& lock) noexcept;
   // The current fiber, which has closed its scopes, ends where it stands. What
   // is on its stack is not destroyed, and the stack is not used again.

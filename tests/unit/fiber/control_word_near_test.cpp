@@ -1,5 +1,5 @@
-// control_word_near_test.cpp: waits that begin as the fiber leaves its stack, and
-// claims that keep it on the worker of its waker.
+// control_word_near_test.cpp: waits that begin as the fiber leaves its stack,
+// and claims that keep it on the worker of its waker.
 
 #include <gtest/gtest.h>
 
