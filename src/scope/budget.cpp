@@ -160,8 +160,7 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
       permit != nullptr ? min(Budget::child(), permit->most) : Budget::child();
   const auto granted = pool->draw(asked, usual, own_purse(), owner);
   if (!granted) return granted.error();
-  auto* const purse = new (std::nothrow)
-      Purse(*pool, child.id.load(relaxed), *granted);  // its spawner's so far
+  auto* const purse = new (std::nothrow) Purse(*pool, child, *granted);
   if (purse == nullptr) {
     pool->undraw(*granted, own_purse(), owner);
     return Error::out_of(Resource::memory);
