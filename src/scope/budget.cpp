@@ -124,9 +124,7 @@ void NurseryCore::close_pool() noexcept {
   if (known == nullptr || shares_pool) return;
   const auto left = known->empty();
   if (funds != nullptr) return funds->put(left);
-  Purse* const purse = own_purse();
-  if (purse == nullptr) return;
-  if (is_payer(self()) || (payer == nullptr && !known->own())) purse->put(left);
+  if (is_payer(self())) own_purse()->put(left);
 }
 
 void NurseryCore::filled(Fiber& frame) noexcept {

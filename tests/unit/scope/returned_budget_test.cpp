@@ -55,6 +55,21 @@ TEST_P(ReturnedBudgetTest, IsNotAnothersWhoHasTheFrameOfThePayer) {
   });
 }
 
+// What somebody without limits gave to children is not for whoever ends them.
+TEST_P(ReturnedBudgetTest, IsNobodysIfWhoMadeTheNurseryPaidNothing) {
+  in_fiber([] {
+    auto kept = std::make_unique<Nursery>(this_fiber::runtime());
+    EXPECT_TRUE(kept->spawn({.budget = kSome}, [] {}).join());
+    Nursery outer;
+    auto other = outer.spawn({.budget = kLittle}, [&] {
+      kept.reset();
+      EXPECT_EQ(this_fiber::ledger().left, kLittle);
+    });
+    EXPECT_TRUE(other.join());
+    EXPECT_TRUE(outer.join());
+  });
+}
+
 struct ThrowsWhenCopied {
   ThrowsWhenCopied() = default;
   ThrowsWhenCopied(const ThrowsWhenCopied& /*other*/) {
