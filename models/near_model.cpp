@@ -1,5 +1,5 @@
-// near_model.cpp: a fiber begins its wait as it leaves its stack, and is kept on
-// the worker of its waker.
+// near_model.cpp: a fiber begins its wait as it leaves its stack, and is kept
+// on the worker of its waker.
 #include "base/spin_lock.hpp"
 #include "control_word_scene.hpp"
 

@@ -186,9 +186,9 @@ class Nursery {
   //              children are told, and waited for.
   //   Errors:    the first failure of a child; else cancelled, timed_out (from
   //              outside, or its own deadline; all have ended); timed_out (the
-  //              argument: some still run, join again); exhausted (all that are
-  //              left wait without deadline to be recharged, nobody else called
-  //              wait_exhausted(): recharge or cancel, and join again).
+  //              argument: some still run, join again); exhausted (all left
+  //              wait to be recharged, without deadline or cancel, nobody else
+  //              called wait_exhausted(): recharge or cancel, and join again).
   //              cancel() by oneself is no error. Rethrows a child's exception;
   //              in a client built with -fno-exceptions: panicked.
   //   Ordering:  everything the children did is visible afterwards.

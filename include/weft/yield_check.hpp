@@ -20,6 +20,8 @@
 #include <cstdint>
 
 #include "weft/detail/here.hpp"
+#include "weft/result.hpp"
+#include "weft/time.hpp"
 
 namespace weft {
 
@@ -51,6 +53,21 @@ inline void yield_check(std::uint32_t cost = 1) noexcept {
 //   Suspends:  as yield_check(), and while too little memory is left.
 //   Callers:   the same.
 void charge_allocation(std::size_t bytes) noexcept;
+
+// 1 op and 1 system call: for who wraps a call of the system that does I/O,
+// just before it. No check: it reports.
+//
+//   if (auto paid = weft::charge_syscall(); !paid) return paid.error();
+//   const auto count = ::read(file, buffer, size);
+//
+//   Suspends:  as yield_check(). A cancel point only while there are too few
+//              ops left, so that clean-up can pay in a scope that is stopped.
+//   Errors:    exhausted (no system call is granted, or none is left; ops,
+//              where it cannot wait for them, as under a SpinLock); cancelled,
+//              timed_out, while it waits. Then nothing was paid: do without the
+//              call.
+//   Callers:   any fiber or thread. Who is not metered is always let through.
+Status charge_syscall(Deadline deadline = Deadline::never()) noexcept;
 
 // Counts turns, 1 op each, and charges them in one go: every yield_interval, or
 // sooner if the fiber has less left. The destructor charges the rest.

@@ -124,9 +124,7 @@ void NurseryCore::close_pool() noexcept {
   if (known == nullptr || shares_pool) return;
   const auto left = known->empty();
   if (funds != nullptr) return funds->put(left);
-  Purse* const purse = own_purse();
-  if (purse == nullptr) return;
-  if (is_payer(self()) || (payer == nullptr && !known->own())) purse->put(left);
+  if (is_payer(self())) own_purse()->put(left);
 }
 
 void NurseryCore::filled(Fiber& frame) noexcept {
@@ -160,8 +158,7 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
       permit != nullptr ? min(Budget::child(), permit->most) : Budget::child();
   const auto granted = pool->draw(asked, usual, own_purse(), owner);
   if (!granted) return granted.error();
-  auto* const purse = new (std::nothrow)
-      Purse(*pool, child.id.load(relaxed), *granted);  // its spawner's so far
+  auto* const purse = new (std::nothrow) Purse(*pool, child, *granted);
   if (purse == nullptr) {
     pool->undraw(*granted, own_purse(), owner);
     return Error::out_of(Resource::memory);

@@ -1,6 +1,8 @@
 // session.cpp: what the fiber of a supervisor does.
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "scope/nursery_core.hpp"
@@ -33,7 +35,7 @@ Session::~Session() {
       state_->live.fetch_sub(1, relaxed);  // a count
       seat->body->close();
     }
-    while (!seats_.empty()) dismiss(seats_.size() - 1);
+    while (!state_->seats.empty()) dismiss(state_->seats.size() - 1);
   } while (!state_->retire(outcome_));
 }
 
@@ -48,7 +50,7 @@ Status Session::operator()() {
         actors.cancel();
         (void)actors.join();
       }
-      if (!end || !seats_.empty()) return end;
+      if (!end || !state_->seats.empty()) return end;
       if (!state_->retire({})) continue;  // somebody came
       state_ = nullptr;
       return {};
@@ -65,8 +67,8 @@ Status Session::serve(Nursery& actors) {
       make_room();  // before one is taken that must not get lost
       auto seat = state_->next_arrival();
       if (seat == nullptr) break;
-      seats_.push_back(std::move(seat));
-      start(actors, *seats_.back());
+      state_->seats.push_back(std::move(seat));
+      start(actors, *state_->seats.back());
     }
     bool ended = false;
     auto lacking = Resource::none;
@@ -79,13 +81,14 @@ Status Session::serve(Nursery& actors) {
       if (state_->quitting()) return {};  // there may always be more
       continue;  // who arrives does not wait for all news
     }
-    if (seats_.empty() || state_->quitting()) return {};
+    if (state_->seats.empty() || state_->quitting()) return {};
     if (Status end = state_->await_news(); !end) return end;
   }
 }
 
 void Session::make_room() {
-  if (seats_.size() == seats_.capacity()) seats_.reserve(2 * seats_.size() + 4);
+  auto& seats = state_->seats;
+  if (seats.size() == seats.capacity()) seats.reserve(2 * seats.size() + 4);
 }
 
 void Session::start(Nursery& actors, ActorSeat& seat) {
@@ -132,7 +135,7 @@ Status Session::see_off(Nursery& actors, ActorSeat& seat) {
   } else {
     const auto first = strategy == Strategy::one_for_all ? 0 : place;
     stop_others(first, seat);
-    start_again(actors, first, seats_.size());
+    start_again(actors, first, state_->seats.size());
   }
   // Who is refused each time would have this worker to himself.
   this_fiber::yield();
@@ -150,13 +153,13 @@ void Session::start_again(Nursery& actors, std::size_t first,
                           std::size_t last) {
   for (auto i = first; i < last; ++i) {
     state_->restarts.fetch_add(1, relaxed);  // a count
-    start(actors, *seats_[i]);
+    start(actors, *state_->seats[i]);
   }
 }
 
 void Session::stop_others(std::size_t first, const ActorSeat& ended) {
-  for (auto i = seats_.size(); i-- > first;) {
-    auto& seat = *seats_[i];
+  for (auto i = state_->seats.size(); i-- > first;) {
+    auto& seat = *state_->seats[i];
     if (&seat == &ended) continue;
     seat.task.cancel();
     if (!again(seat, finish(seat))) dismiss(i);
@@ -165,9 +168,11 @@ void Session::stop_others(std::size_t first, const ActorSeat& ended) {
 
 void Session::feed(Nursery& actors, ActorSeat& seat, Resource what) {
   const Exhausted hungry{seat.task.id(), what};
-  const auto decide = state_->decide();
+  state_->asked = state_->decide();
+  const auto& decide = state_->asked;
   const auto choice =
       decide != nullptr ? (*decide)(hungry) : state_->options.on_exhausted;
+  state_->asked = nullptr;
   if (choice == OnExhausted::ignore) return;
   if (choice == OnExhausted::recharge) {
     const auto more = part_of(seat.granted, what);
@@ -192,23 +197,44 @@ bool Session::may_restart() {
 }
 
 std::size_t Session::place_of(const ActorSeat& seat) const noexcept {
+  const auto& seats = state_->seats;
   const auto found =
-      std::find_if(seats_.begin(), seats_.end(),
+      std::find_if(seats.begin(), seats.end(),
                    [&seat](const auto& one) { return one.get() == &seat; });
-  return static_cast<std::size_t>(found - seats_.begin());
+  return static_cast<std::size_t>(found - seats.begin());
 }
 
 void Session::dismiss(std::size_t place) noexcept {
-  auto& seat = *seats_[place];
+  auto& seat = *state_->seats[place];
   state_->live.fetch_sub(1, relaxed);  // a count
   state_->forget_news(seat);
   seat.body->close();
-  seats_.erase(seats_.begin() + static_cast<std::ptrdiff_t>(place));
+  state_->seats.erase(state_->seats.begin() +
+                      static_cast<std::ptrdiff_t>(place));
 }
 
 // ---- Keeper.
 
-void Keeper::start(std::shared_ptr<SupervisorState> state) {
+namespace {
+
+// Of a session's purse: hears of its end also if that is given up, which alone
+// can happen to who has one. Keeps what the two share; the session's fiber does
+// not, from whose lost stack nothing would be let go.
+struct Watchman final : License {
+  Watchman(std::shared_ptr<SupervisorState> over, std::uint64_t session)
+      : state(std::move(over)), number(session) {}
+  void give_back() noexcept override {
+    const std::unique_ptr<Watchman> self(this);
+    state->end_session(number);
+  }
+  const std::shared_ptr<SupervisorState> state;
+  const std::uint64_t number;
+};
+
+}  // namespace
+
+void Keeper::start(std::shared_ptr<SupervisorState> state,
+                   std::uint64_t session) {
   Nursery& nursery = state->nursery;
   SpawnOptions how{.name = "supervisor"};
   const Budget all = nursery.budget();
@@ -231,7 +257,21 @@ void Keeper::start(std::shared_ptr<SupervisorState> state) {
     if (all.syscalls == kNone.syscalls) part.syscalls = kNone.syscalls;
     how.budget = part;
   }
-  nursery.spawn(how, Session(std::move(state)));
+  if (!how.budget) {
+    nursery.spawn(how, Session(std::move(state)));
+    return;
+  }
+  auto* const watchman = new (std::nothrow) Watchman(state, session);
+  Permit permit{watchman};
+  const auto reserved =
+      watchman != nullptr
+          ? nursery.reserve(&how, &permit)
+          : Reserved{.refused = Error::out_of(Resource::memory)};
+  (void)nursery.start_in<Task<void>>(
+      reserved, &how,
+      Session(std::shared_ptr<SupervisorState>(std::shared_ptr<void>(),
+                                               state.get())));
+  if (reserved.frame == nullptr && !permit.used) delete watchman;
 }
 
 Result<Task<void>> Keeper::try_spawn(Nursery& actors, ActorSeat& seat) {

@@ -91,12 +91,16 @@ void SupervisorState::check_owner() const noexcept {
              "a supervisor is used by another fiber than the one that made it");
 }
 
-bool SupervisorState::add(std::unique_ptr<ActorSeat> seat) noexcept {
+SupervisorState::~SupervisorState() {  // nobody else is left
+  while (ActorSeat* const seat = lost_.pop_front()) delete seat;
+}
+
+std::uint64_t SupervisorState::add(std::unique_ptr<ActorSeat> seat) noexcept {
   live.fetch_add(1, relaxed);  // a count
   const std::lock_guard guard(lock_);
   arrivals_.push_back(*seat.release());
   (void)watching_.wake_all();
-  return !std::exchange(running_, true);
+  return std::exchange(running_, true) ? 0 : ++session_;
 }
 
 void SupervisorState::set_decide(
@@ -206,6 +210,28 @@ bool SupervisorState::retire(Status outcome) noexcept {
   return true;
 }
 
+// What is destroyed here may be somebody's code, which nobody would pay for: so
+// that is left to the last who has the state.
+void SupervisorState::end_session(std::uint64_t number) noexcept {
+  {
+    const std::lock_guard guard(lock_);
+    if (!running_ || session_ != number) return;  // it has retired
+    outcome_ = Error::out_of(Resource::ops);
+  }
+  const auto lose = [this](std::unique_ptr<ActorSeat> seat) {
+    live.fetch_sub(1, relaxed);  // a count
+    seat->body->close();
+    forget_news(*seat);
+    const std::lock_guard guard(lock_);
+    lost_.push_back(*seat.release());
+  };
+  for (auto& seat : seats) lose(std::move(seat));
+  seats.clear();
+  do {
+    while (auto seat = next_arrival()) lose(std::move(seat));
+  } while (!retire(Error::out_of(Resource::ops)));
+}
+
 }  // namespace detail
 
 // ---- Supervisor.
@@ -226,7 +252,9 @@ std::shared_ptr<const detail::ActorNumber> Supervisor::add(
   auto seat =
       std::make_unique<detail::ActorSeat>(*state_, options, std::move(body));
   auto number = seat->number;
-  if (state_->add(std::move(seat))) detail::Keeper::start(state_);
+  if (const auto session = state_->add(std::move(seat)); session != 0) {
+    detail::Keeper::start(state_, session);
+  }
   return number;
 }
 

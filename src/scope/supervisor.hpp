@@ -9,7 +9,8 @@
 //   V1  A seat is destroyed by the supervisor's fiber, and not before its
 //       actor's fiber has ended: give_back() comes before that.
 //   V2  At most one session runs: from the add() that found none until it
-//       retires, under the lock.
+//       retires, under the lock. One whose fiber is given up cannot: then the
+//       end of that fiber's purse does it (Watchman).
 #pragma once
 
 #include <cstddef>
@@ -71,8 +72,9 @@ class SupervisorState {
   // ---- The owner.
 
   void check_owner() const noexcept;
-  // True: it takes a new session.
-  [[nodiscard]] bool add(std::unique_ptr<ActorSeat> seat) noexcept;
+  ~SupervisorState();
+  // The number of the new session that it takes; 0: one runs.
+  [[nodiscard]] std::uint64_t add(std::unique_ptr<ActorSeat> seat) noexcept;
   void set_decide(std::shared_ptr<const Decide> decide) noexcept;
   void quit() noexcept;
   // Until no session runs. Errors: cancelled, timed_out.
@@ -94,11 +96,16 @@ class SupervisorState {
   void forget_news(ActorSeat& seat) noexcept;
   // False: there are arrivals.
   [[nodiscard]] bool retire(Status outcome) noexcept;
+  // Its end, however it came about: closes what a session has left behind.
+  void end_session(std::uint64_t number) noexcept;
 
   NurseryIn<profile::Cluster>& nursery;
   const SupervisorOptions options;
   const FiberId owner;
-  std::deque<Clock::time_point> restarts_in_window;  // the session's
+  // The session's; kept here, in case that its stack is lost.
+  std::vector<std::unique_ptr<ActorSeat>> seats;  // in the order of their start
+  std::shared_ptr<const Decide> asked;            // the last that was
+  std::deque<Clock::time_point> restarts_in_window;
   Tally<std::uint64_t> restarts{0};
   Tally<std::size_t> live{0};
 
@@ -115,6 +122,8 @@ class SupervisorState {
   // Guarded by lock_.
   base::IntrusiveList<ActorSeat> arrivals_;  // owned
   base::IntrusiveList<ActorSeat> news_;
+  base::IntrusiveList<ActorSeat> lost_;  // owned; closed, and no more
+  std::uint64_t session_ = 0;            // the last one's number
   bool running_ = false;
   bool quitting_ = false;
   Status outcome_;
@@ -136,8 +145,6 @@ class Session {
   Status operator()();
 
  private:
-  using Seats = std::vector<std::unique_ptr<ActorSeat>>;
-
   // Until no actor is left. Errors: what it fails with; cancelled, timed_out.
   Status serve(Nursery& actors);
   void make_room();
@@ -158,14 +165,14 @@ class Session {
   void dismiss(std::size_t place) noexcept;
 
   std::shared_ptr<SupervisorState> state_;
-  Seats seats_;                   // in the order of their start
   Status outcome_;                // what it failed with
   std::exception_ptr exception_;  // of the last that ended
 };
 
 // How a supervisor comes into its nursery, and its actors into theirs.
 struct Keeper {
-  static void start(std::shared_ptr<SupervisorState> state);
+  static void start(std::shared_ptr<SupervisorState> state,
+                    std::uint64_t session);
   static Result<Task<void>> try_spawn(Nursery& actors, ActorSeat& seat);
 };
 

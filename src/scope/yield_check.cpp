@@ -39,6 +39,15 @@ void charge_allocation(std::size_t bytes) noexcept {
   waiting::charge_or_wait(*self, {1, Resource::memory, bytes});
 }
 
+Status charge_syscall(Deadline deadline) noexcept {
+  Fiber* const self = running_on(sched::carrier_or_null());
+  if (self == nullptr || !self->word.is_metered()) {
+    yield_check();
+    return {};
+  }
+  return waiting::charge_or_tell(*self, waiting::kSyscall, deadline);
+}
+
 std::uint32_t LoopCheck::next_batch() noexcept {
   constexpr std::uint32_t kOfThreads = 1024;
   const Carrier* const here = sched::carrier_or_null();

@@ -131,4 +131,13 @@ void charge_or_wait(Fiber& self, const Price& price) noexcept {
   if (!sched::carrier().current.count_metered(price.ops)) pass_turn();
 }
 
+Status charge_or_tell(Fiber& self, const Price& price,
+                      Deadline deadline) noexcept {
+  const KeepErrno keep_errno;
+  const bool may_wait = may_leave(sched::carrier());
+  if (Status paid = charge(self, price, may_wait, deadline); !paid) return paid;
+  if (!sched::carrier().current.count_metered(price.ops)) pass_turn();
+  return {};
+}
+
 }  // namespace weft::waiting

@@ -16,6 +16,8 @@ namespace weft::waiting {
 
 // Sends, receives and what else a channel does.
 inline constexpr Price kChannelOp{1, Resource::channel_ops, 1};
+// A call of the system that does I/O.
+inline constexpr Price kSyscall{1, Resource::syscalls, 1};
 
 // What is at hand is not enough.
 [[nodiscard]] Status charge_short(Fiber& self, const Price& price,
@@ -42,6 +44,10 @@ void pass_turn() noexcept;
 // stop meanwhile may go on for a little, and is given up if it does not come to
 // a cancel point then. Where it cannot leave its stack it pays if it can.
 void charge_or_wait(Fiber& self, const Price& price) noexcept;
+// The same where an error can be told: exhausted; while it waits for ops or
+// memory also cancelled, timed_out. Then nothing was taken.
+[[nodiscard]] Status charge_or_tell(Fiber& self, const Price& price,
+                                    Deadline deadline) noexcept;
 inline void charge_ops(Fiber& self, std::uint32_t ops) noexcept {
   if (!Purse::of(self)->take(Price{ops})) [[unlikely]]
     return charge_or_wait(self, Price{ops});

@@ -119,6 +119,19 @@ Status Pool::recharge(std::uint64_t fiber, const Budget& amount,
 
 // ---- Watching.
 
+// Who is cancelled does not wait for long: it goes on, or is given up. Either
+// ends with close(), which is told.
+bool Pool::stands_still(const Fiber* joiner) noexcept {
+  if (live_ == 0) return true;
+  if (stuck_ != live_ || many_watch_) return false;
+  if (watcher_ != nullptr && watcher_ != joiner) return false;
+  for (Purse* purse = purses_.front(); purse != nullptr;
+       purse = purses_.after(*purse)) {
+    if (purse->frame_.word.cancelled()) return false;
+  }
+  return true;
+}
+
 Purse* Pool::untold() noexcept {
   for (Purse* purse = purses_.front(); purse != nullptr;
        purse = purses_.after(*purse)) {

@@ -23,8 +23,10 @@ T narrowed(std::uint64_t amount, bool unlimited) noexcept {
 
 // ---- Purse.
 
-Purse::Purse(Pool& pool, std::uint64_t fiber, const Budget& granted) noexcept
-    : pool_(&pool), fiber_(fiber) {
+Purse::Purse(Pool& pool, const Fiber& child, const Budget& granted) noexcept
+    : pool_(&pool),
+      frame_(child),
+      fiber_(child.id.load(relaxed)) {  // its spawner's so far
   put(granted);
   const std::lock_guard guard(pool.lock_);
   pool.purses_.push_back(*this);

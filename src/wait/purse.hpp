@@ -46,7 +46,8 @@ struct Price {
 
 class Purse final : public fiber::Account, public base::ListHook {
  public:
-  Purse(Pool& pool, std::uint64_t fiber, const Budget& granted) noexcept;
+  // Of a child that is about to be started.
+  Purse(Pool& pool, const Fiber& child, const Budget& granted) noexcept;
   Purse(const Purse&) = delete;
   Purse& operator=(const Purse&) = delete;
 
@@ -151,6 +152,7 @@ class Purse final : public fiber::Account, public base::ListHook {
   detail::License* license_ = nullptr;
   Pool* pool_;  // nullptr: closed; the fiber's, and its spawner's
   Pool* last_pool_ = nullptr;  // once closed: whose it was
+  const Fiber& frame_;         // until close()
   const std::uint64_t fiber_;
   // Guarded by the pool's lock.
   Budget incoming_;
@@ -192,7 +194,8 @@ class Pool {
   // closed (none left), cancelled, timed_out.
   Result<Exhausted> await_exhausted(Deadline deadline) noexcept;
   // Waits until there is nothing to wait for: no metered child is left, or all
-  // are exhausted without a deadline and nobody but the caller ever watched.
+  // are exhausted without a deadline, none of them is cancelled, and nobody but
+  // the caller ever watched.
   // Errors: cancelled, timed_out.
   Status await_standstill(Deadline deadline) noexcept;
   // Of what the first of the exhausted ones is short; none: nobody is.
@@ -205,10 +208,7 @@ class Pool {
   struct Recharge;
   struct Watch;
   struct Standstill;
-  bool stands_still(const Fiber* joiner) const noexcept {
-    return live_ == 0 || (stuck_ == live_ && !many_watch_ &&
-                          (watcher_ == nullptr || watcher_ == joiner));
-  }
+  bool stands_still(const Fiber* joiner) noexcept;
   Purse* untold() noexcept;
   void count_exhausted(Purse& purse, Resource what, bool for_ever) noexcept;
   void count_able(Purse& purse) noexcept;

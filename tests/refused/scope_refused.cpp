@@ -15,6 +15,8 @@ void use(Nursery& nursery) {
   nursery.spawn([] { return Errc::invalid; });
 #elif defined(REFUSED_COMMON)
   (void)race([] { return 1; }, [] { return std::string(); });
+#elif defined(REFUSED_OUTSIDE)
+  spawn([] {});
 #endif
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <ostream>
@@ -138,6 +139,31 @@ std::vector<Case> channels() {
          auto [sender, receiver] = make_channel<int>(0);
          return status_of(select(on_receive(receiver, [](Result<int>) {})));
        }},
+      {"SelectSend",
+       [] {
+         auto [sender, receiver] = make_channel<int>(0);
+         return status_of(select(on_send(sender, 1, [](Status) {})));
+       }},
+      {"Selector",
+       [] {
+         auto [sender, receiver] = make_channel<int>(0);
+         Selector several(1);
+         (void)several.add(on_receive(receiver, [](Result<int>) {}));
+         return status_of(several.wait());
+       }},
+      {"ReceiveMany",
+       [] {
+         auto [sender, receiver] = make_channel<int>(1);
+         std::vector<int> values;
+         return status_of(receiver.receive_many(std::back_inserter(values), 2));
+       }},
+      {"BroadcastSend",
+       [] {
+         Broadcast<int> broadcast(1, OnFull::wait);
+         auto subscriber = broadcast.subscribe();
+         (void)broadcast.send(1);
+         return broadcast.send(2);
+       }},
       {"Broadcast",
        [] {
          Broadcast<int> broadcast(1);
@@ -219,6 +245,30 @@ std::vector<Case> combinators() {
       {"All", [] { return status_of(all(wait_long, wait_long)); }},
       {"Race", [] { return status_of(race(wait_long, wait_long)); }},
       {"Any", [] { return status_of(any(wait_long, wait_long)); }},
+      {"Ordered",
+       [] {
+         Nursery nursery;
+         auto [jobs, results] = make_ordered<int>(nursery, 2);
+         (void)jobs.spawn(wait_long);
+         return status_of(results.receive());
+       }},
+      {"Exhausted",
+       [] {
+         Nursery nursery;
+         auto child = nursery.spawn({.budget = Budget::child()}, wait_long);
+         return status_of(nursery.wait_exhausted());
+       }},
+      {"SupervisorJoin",
+       [] {
+         // Which is not stopped with its owner.
+         NurseryIn<profile::Cluster> nursery(this_fiber::runtime());
+         Supervisor supervisor(nursery);
+         struct Idle {
+           static Status handle(int&) { return {}; }
+         };
+         const auto actor = supervisor.start<int>({}, [] { return Idle(); });
+         return supervisor.join();
+       }},
       {"NurseryInside",
        [] {
          Nursery outer;

@@ -283,22 +283,6 @@ TEST_P(ExhaustedTest, AStopSeenInAShieldIsNotForgotten) {
   });
 }
 
-TEST_P(ExhaustedTest, JoinLetsThoseRunWhoWereCancelled) {
-  in_fiber([] {
-    Nursery nursery({.budget = kPool});
-    auto child = nursery.spawn({.budget = ops(1)}, []() -> Status {
-      spend(2);
-      return this_fiber::checkpoint();
-    });
-    await_exhausted(child);
-    child.cancel();
-    Status end = Errc::exhausted;
-    while (!end && end.error() == Errc::exhausted) end = nursery.join();
-    EXPECT_TRUE(end);
-    EXPECT_EQ(child.join().error(), Errc::cancelled);
-  });
-}
-
 // What cannot be given is not made by the wait for it.
 TEST_P(ExhaustedTest, AskingForAllMemoryGivesNone) {
   in_fiber([] {
