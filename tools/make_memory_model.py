@@ -27,7 +27,8 @@ POINTS = [
     ("enqueue runnable", "release store of fresh, then the queue's push",
      "src/fiber/control_word.hpp", "void publish(",
      "State::fresh), release); // [spawn]"),
-    ("dequeue to running", "the queue's take, then one acq_rel addition",
+    ("dequeue to running", "the queue's take, then one acq_rel addition; none "
+     "if it was claimed near, or yielded",
      "src/fiber/control_word.hpp", "std::uint64_t move(",
      "acq_rel); // [spawn] [context] [wake]"),
     ("enter parking",
@@ -41,6 +42,10 @@ POINTS = [
      "compare_exchange_strong(seen, value, acq_rel, acquire)"),
     ("commit parked", "acq_rel compare-exchange, off the fiber's stack",
      "src/fiber/control_word.hpp", "Committed commit()", "acq_rel, acquire"),
+    ("enter parking and commit in one",
+     "acq_rel compare-exchange, off the fiber's stack, under the lock of its "
+     "source", "src/fiber/control_word.hpp", "Committed commit_wait(",
+     "compare_exchange_weak(w, next, acq_rel, acquire)"),
     ("post-commit check",
      "none is needed: token and claim are in the word, and the commit fails if "
      "one is set",
@@ -54,7 +59,8 @@ POINTS = [
     ("waker claim", "acq_rel compare-exchange of the claim and, if parked, of "
      "the state",
      "src/fiber/control_word.hpp", "Claimed claim(", "acq_rel, acquire"),
-    ("wake enqueue", "the claim made it queued; then the queue's push",
+    ("wake enqueue", "the claim made it queued, or running if it stays near; "
+     "then the queue's push",
      "src/sched/carrier.cpp", "void make_runnable(", "enqueue(owned)"),
     ("close", "seq_cst store, against the count of spawns",
      "src/sched/admission.hpp", "void close()",

@@ -65,8 +65,8 @@ void pass(Point point) noexcept {
 }
 
 bool is_watched(Point point) noexcept {
-  const auto state = place_of(point).state.load(acquire);       // [held]
-  return state % kStates == kArmed || disturbed.load(relaxed);  // tests only
+  const auto state = place_of(point).state.load(acquire);  // [held]
+  return state % kStates == kArmed;
 }
 
 bool stray_wake() noexcept {

@@ -37,7 +37,7 @@ inline constexpr unsigned kPoints = 11;
 // Any thread that holds no lock. `expired` is the exception: who is held there
 // holds the lock of a heap of timers.
 void pass(Point point) noexcept;
-// Does anybody hold threads there, or disturb? Who may not be held asks.
+// Is anybody to be held there? Who may not stay asks, and goes another way.
 bool is_watched(Point point) noexcept;
 // Whether to wake a fiber that parks for nothing: a Disturbance may say so.
 bool stray_wake() noexcept;

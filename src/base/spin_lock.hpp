@@ -10,7 +10,8 @@ namespace weft::base {
 
 class SpinLock {
  public:
-  // Any thread, never across a switch.
+  // Any thread. Across a switch only by Worker::suspend_locked(): whoever
+  // arrives unlocks it, on the same thread.
   void lock() noexcept {
     if (!try_lock()) [[unlikely]]
       lock_later();

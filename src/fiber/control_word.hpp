@@ -9,7 +9,8 @@
 //   C1  At most one of these owns a fiber: a queue entry, the worker `owner`,
 //       the thread to which claim/unpark/cancel answered owns, the holder of
 //       its join word. parked and hosting: nobody.
-//   C2  parked is written only by commit(), off the fiber's stack.
+//   C2  parked is written only by commit() and commit_wait(), off the fiber's
+//       stack.
 //   C3  At most one queue entry per fiber; pushed only in fresh or queued, or
 //       into its own worker's private queue in running or parking.
 //   C4  Between owns and the push no queue holds the fiber: the claimer may
@@ -19,10 +20,10 @@
 //       loses them except where its comment says so.
 //
 // Edges
-//   [wake]     unpark/claim/cancel -> commit (refused), begin_park, rewait,
-//              end_wait: what the waker wrote is seen by the fiber.
-//   [context]  commit, yielded -> claim/unpark/cancel, resume: the saved
-//              registers are seen by whoever resumes the fiber.
+//   [wake]     unpark/claim/cancel -> commit (refused), commit_wait,
+//              begin_park, rewait, end_wait: the fiber sees what was written.
+//   [context]  commit, commit_wait, yielded -> claim/unpark/cancel, resume: the
+//              saved registers are seen by whoever resumes the fiber.
 //   [spawn]    publish -> start: closure and frame.
 //   [done]     done -> is_done: what the fiber did.
 #pragma once

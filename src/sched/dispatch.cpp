@@ -93,6 +93,12 @@ inline bool Worker::wakes_for_nothing(const Fiber& parked) noexcept {
   return simulator->injects(testing::Fault::spurious_wake, parked);
 }
 
+// The same while nobody else can: true if it is this worker's again.
+bool Worker::wake_for_nothing(Fiber& parked) noexcept {
+  return wakes_for_nothing(parked) &&
+         parked.word.unpark() == fiber::Unparked::owns;
+}
+
 // Its hosts can be told from now on, but may have been told before: then the
 // guest is not to park (P4).
 void Worker::look_for_hosts(Fiber& guest) noexcept {
@@ -222,6 +228,7 @@ void suspend_current() noexcept { this_worker().suspend_current(); }
     return newest.word.state_now() == fiber::State::running;
   });
   if (next == nullptr) return false;
+  WEFT_ASSERT(next->word.is_running_on(id()), "C3");
   --until_fair_;
   counters.parked.add();
   after_lock_ = &lock;

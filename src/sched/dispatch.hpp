@@ -25,7 +25,10 @@ inline constexpr bool kDisturbs = false;
 // could not be started and has ended.
 WEFT_INLINE Fiber* Worker::ready(Fiber* entry, stack::Stack* reuse) noexcept {
   const auto state = entry->word.state_now();
-  if (state == fiber::State::running) return entry;  // woken near: see claim()
+  if (state == fiber::State::running) {  // woken near: see claim()
+    WEFT_ASSERT(entry->word.is_running_on(id()), "C3");
+    return entry;
+  }
   if (state == fiber::State::fresh) return begin(*entry, reuse);
   entry->word.resume(id());
   return entry;
@@ -142,11 +145,14 @@ WEFT_INLINE unsigned near_for(const Carrier& here,
 }
 
 // Any thread; the caller owns the fiber by such a claim, and holds no lock. It
-// may have come to another worker since.
+// may have come to another worker since; and the fiber may have been pinned
+// when its node was linked already.
 WEFT_INLINE void wake_near(Fiber& owned) noexcept {
   Worker* const here = worker_or_null();
-  if (here == nullptr || !owned.word.is_running_on(here->id())) [[unlikely]]
+  if (here == nullptr || !owned.word.is_running_on(here->id()) ||
+      owned.pins != 0) [[unlikely]] {
     return wake_otherwise(owned);
+  }
   here->push_local(owned);
   here->notify_woken();
 }
@@ -165,9 +171,12 @@ WEFT_INLINE void Worker::arrive() noexcept {
     after_ = After::nothing;
     const auto committed =
         after_fiber_->word.commit_wait(after_fiber_->wait_ticket);
+    const bool stray = kDisturbs && wake_for_nothing(*after_fiber_);
     after_lock_->unlock();
     if (committed == fiber::Committed::resume_now) [[unlikely]]
       keep(*after_fiber_);
+    if (stray) [[unlikely]]
+      make_runnable(*after_fiber_);
     return;
   }
   if (after_ == After::took_turn && !has_canaries()) [[likely]] {

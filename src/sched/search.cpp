@@ -59,6 +59,7 @@ Fiber* Worker::take_expired(std::int64_t now) noexcept {
     woken += poll_timers(*other, now);
   }
   if (woken == 0) return nullptr;
+  if (Fiber* const pinned = queues.pinned.take()) return ready(pinned, nullptr);
   Fiber* const newest = pop_newest();
   return newest != nullptr ? ready(newest, nullptr) : nullptr;
 }

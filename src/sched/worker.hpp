@@ -258,6 +258,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void arrive_otherwise() noexcept;
   static void look_for_hosts(Fiber& guest) noexcept;
   bool wakes_for_nothing(const Fiber& parked) noexcept;
+  bool wake_for_nothing(Fiber& parked) noexcept;
   void check_canary(const stack::Stack& stack) const noexcept;
   bool has_canaries() const noexcept;
   // Before a guest is out of this worker's hands: it may end elsewhere, and
@@ -312,7 +313,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   unsigned fair_place_ = 0;              // where the next fair look begins
   std::int64_t judged_at_ = 0;           // when judge() last was
   std::uint64_t judged_dispatches_ = 0;  // and how many there had been
-  std::uint64_t batches_ = 0;            // see count_as_many()
+  std::uint64_t batches_ = 0;            // see count_as_batch()
   bool keeps_woken_ = false;             // see judge()
   bool has_fresh_ = false;               // some of `recent` may not have begun
   bool fair_due_ = false;

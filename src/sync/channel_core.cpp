@@ -1,5 +1,6 @@
 #include "sync/channel_core.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "base/point.hpp"
@@ -70,9 +71,15 @@ bool ChannelCore::receive_at_once(void* to) noexcept {
 }
 
 // Others wait for a slot, or for the node of a partner: no check stops this.
+// Bytes are copied here, since what the user's compiler makes of a move may
+// have checks in it.
 WEFT_INLINE void ChannelCore::move(void* to, void* from) noexcept {
-  if (element_.is_bits)
-    return element_.move(to, from);  // no code of the user's
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (element_.is_bits) {
+    const auto size = element_.size;
+    std::memcpy(to, from, size == kWord ? kWord : size);
+    return;
+  }
   const sched::Unchecked no_checks;
   element_.move(to, from);
 }
@@ -321,32 +328,44 @@ WEFT_INLINE bool ChannelCore::wait_for_partner(void* value, Deadline deadline,
   return true;
 }
 
-// At a rendezvous.
+// At a rendezvous, under the lock, which it gives back if it answers true.
+// False: the caller waits.
 template <ChannelSide As>
-Status ChannelCore::meet(void* value, Deadline deadline) noexcept {
-  lock_.lock();  // nobody owns a rendezvous
+WEFT_INLINE bool ChannelCore::met(void* value, Status& end) noexcept {
   // First: a close may not have told all yet.
   if ((tail_.word.load(relaxed) & kRingClosed) != 0) {  // the lock's
     lock_.unlock();
-    return end_for(As);
+    end = end_for(As);
+    return true;
   }
-  if (partners_of(As).empty()) return wait_to_meet<As>(value, deadline);
+  if (partners_of(As).empty()) return false;
   Fiber* owned = nullptr;
   WaitNode* const partner = partners_of(As).claim_first(owned, near());
-  if (partner == nullptr) [[unlikely]]
-    return wait_to_meet<As>(value, deadline);
+  if (partner == nullptr) return false;
   note_standing();
   lock_.unlock();
   hand_over<As>(*partner, owned, value);
-  return {};
+  end = {};
+  return true;
+}
+
+template <ChannelSide As>
+Status ChannelCore::meet(void* value, Deadline deadline) noexcept {
+  Status end;
+  lock_.lock();  // nobody owns a rendezvous
+  if (met<As>(value, end)) return end;
+  return wait_to_meet<As>(value, deadline);
 }
 
 template <ChannelSide As>
 [[gnu::noinline]] Status ChannelCore::wait_to_meet(void* value,
                                                    Deadline deadline) noexcept {
   Status end;
-  if (wait_for_partner<As>(value, deadline, end)) return end;
-  return meet<As>(value, deadline);
+  do {
+    if (wait_for_partner<As>(value, deadline, end)) break;
+    lock_.lock();
+  } while (!met<As>(value, end));
+  return end;
 }
 
 template <ChannelSide As>

@@ -189,6 +189,8 @@ class ChannelCore {
   template <ChannelSide As>
   bool wait_for_partner(void* value, Deadline deadline, Status& end) noexcept;
   template <ChannelSide As>
+  bool met(void* value, Status& end) noexcept;
+  template <ChannelSide As>
   Status meet(void* value, Deadline deadline) noexcept;
   template <ChannelSide As>
   Status wait_to_meet(void* value, Deadline deadline) noexcept;

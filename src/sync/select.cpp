@@ -314,9 +314,10 @@ Result<std::size_t> select_cases(SelectCase* const* cases, std::uint16_t* order,
     auto& self = *sched::carrier().current;
     const Status paid =
         waiting::charge(self, waiting::kChannelOp, !how.at_once, deadline);
-    if (!paid && paid.error() == Errc::timed_out &&
-        fiber::stop_of(self) == fiber::Stop::none) {
-      return count;
+    if (!paid && paid.error() == Errc::timed_out) {  // its own, or a scope's?
+      const auto stop = fiber::stop_of(self);
+      if (stop == fiber::Stop::none) return count;
+      return to_errc(stop);
     }
     if (!paid) return paid.error();
   }

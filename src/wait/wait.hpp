@@ -7,6 +7,9 @@
 //   unpublish    the caller takes back the nodes of the losers
 //   end()        disarms, runs again
 //
+// Under a lock that the fiber keeps over the switch the nodes are linked first:
+// own_ahead(), link, then park_locked() or begin_locked().
+//
 // Everything that waits goes through here: joins, sleeps, nurseries, and each
 // waitable of the public interface. (The namespace is waiting: weft::wait() is
 // the public function.)

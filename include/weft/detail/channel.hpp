@@ -30,7 +30,7 @@ struct ElementOps {
   std::size_t value_offset;  // in the slot
   std::size_t align;         // of the slot
   std::size_t size;
-  bool is_bits;  // to move one is to copy its bytes
+  bool is_bits;  // to move one is to copy so many bytes
   void (*move)(void* to, void* from) noexcept;  // constructs
   void (*destroy)(void* value) noexcept;
   // Takes the value out, calls freed(of), and destroys it then: a destructor

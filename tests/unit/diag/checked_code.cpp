@@ -85,6 +85,25 @@ void checked_send(Sender<CheckedElement> to, std::size_t count) {
   }
 }
 
+Channel<CheckedInt> checked_channel(std::size_t capacity) {
+  return make_channel<CheckedInt>(capacity);
+}
+
+void checked_send_ints(Sender<CheckedInt> to, int count) {
+  for (int i = 1; i <= count; ++i) {
+    if (!to.send(CheckedInt{i})) return;
+  }
+}
+
+long checked_sum_of_ints(Receiver<CheckedInt> from) {
+  long sum = 0;
+  for (;;) {
+    const auto got = from.receive();
+    if (!got) return sum;
+    sum += got->value;
+  }
+}
+
 std::size_t checked_receive(Receiver<CheckedElement> from) {
   std::size_t sum = 0;
   for (;;) {

@@ -34,6 +34,13 @@ struct CheckedElement {
 };
 void checked_send(Sender<CheckedElement> to, std::size_t count);
 std::size_t checked_receive(Receiver<CheckedElement> from);
+// The same of what a compiler moves; only checked code knows how.
+struct CheckedInt {
+  int value;
+};
+Channel<CheckedInt> checked_channel(std::size_t capacity);
+void checked_send_ints(Sender<CheckedInt> to, int count);
+long checked_sum_of_ints(Receiver<CheckedInt> from);
 
 extern const int checked_before_main;  // 100, counted before main()
 

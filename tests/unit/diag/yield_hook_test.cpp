@@ -6,6 +6,8 @@
 #include <atomic>
 #include <csignal>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "support/runtime_test.hpp"
 #include "unit/diag/checked_code.hpp"
@@ -154,6 +156,71 @@ TEST_P(YieldHookTest, DoesNotStopATransferHalfway) {
     });
     EXPECT_EQ(sum, 4 * kEach * (kEach + 1) / 2) << capacity;
   }
+}
+
+// The same of values whose moves nobody has written: wherever in a send a turn
+// ends, or what was granted.
+class HalfwayTest
+    : public RuntimeTest,
+      public ::testing::WithParamInterface<std::tuple<unsigned, std::size_t>> {
+ protected:
+  static unsigned workers() { return std::get<0>(GetParam()); }
+  static std::size_t capacity() { return std::get<1>(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, HalfwayTest,
+                         ::testing::Combine(::testing::Values(1u, 2u),
+                                            ::testing::Values(0u, 1u, 4u)));
+
+TEST_P(HalfwayTest, ATurnEndsBesideATransfer) {
+  static constexpr int kValues = 2000;
+  for (std::uint32_t interval = 2; interval < 40; ++interval) {
+    auto runtime =
+        start(Config{.workers = workers(), .yield_interval = interval});
+    EXPECT_TRUE(runtime.run([]() -> Status {
+      auto ends = checked_channel(capacity());
+      Nursery nursery;
+      nursery.spawn(checked_send_ints, std::move(ends.sender), kValues);
+      auto sum = nursery.spawn(checked_sum_of_ints, std::move(ends.receiver));
+      EXPECT_EQ(sum.join().value(), kValues * (kValues + 1L) / 2) << capacity();
+      return nursery.join();
+    }));
+    expect_empty(runtime);
+  }
+}
+
+// The receiver has no limits, and is the one who can recharge.
+TEST_P(HalfwayTest, WhatWasGrantedEndsBesideATransfer) {
+  static constexpr int kValues = 5;
+  auto runtime = start(Config{.workers = workers()});
+  for (std::uint32_t ops = 1; ops < 120; ++ops) {
+    EXPECT_TRUE(runtime.run([ops]() -> Status {
+      auto ends = checked_channel(capacity());
+      Nursery sandbox(
+          {.budget = Budget{
+               .ops = 1'000'000, .spawn_count = 1, .channel_ops = 1000}});
+      auto sender =
+          sandbox.spawn({.budget = Budget{.ops = ops, .channel_ops = 100}},
+                        checked_send_ints, std::move(ends.sender), kValues);
+      int next = 1;
+      while (next <= kValues) {
+        if (auto got = ends.receiver.try_receive()) {
+          EXPECT_EQ(got->value, next++);
+        } else if (sender.state() == FiberState::exhausted) {
+          EXPECT_TRUE(sandbox.recharge(sender.id(), Budget{.ops = 1000}));
+        } else {
+          this_fiber::yield();
+        }
+      }
+      while (!sender.done()) {
+        if (sender.state() == FiberState::exhausted) {
+          EXPECT_TRUE(sandbox.recharge(sender.id(), Budget{.ops = 1000}));
+        }
+        this_fiber::yield();
+      }
+      return sandbox.join();
+    })) << ops;
+  }
+  expect_empty(runtime);
 }
 
 // In a user's waitable, between its being published and its parking.
