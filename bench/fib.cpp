@@ -1,4 +1,8 @@
 // fib.cpp: how fine may the pieces of a recursive computation be?
+#include <array>
+#include <cstdint>
+#include <numeric>
+
 #include "harness.hpp"
 
 namespace {
@@ -26,6 +30,29 @@ bench::Outcome run(const bench::Options& options, std::int64_t cutoff) {
   return outcome;
 }
 
+// A tree of ten children each: 1.1 million fibers for a million leaves.
+std::int64_t tree(std::int64_t first, std::int64_t size) {
+  if (size == 1) return first;
+  std::array<std::int64_t, 10> sums{};
+  const auto part = size / static_cast<std::int64_t>(sums.size());
+  weft::Nursery nursery;
+  for (auto& sum : sums) {
+    nursery.spawn([&sum, first, part] { sum = tree(first, part); });
+    first += part;
+  }
+  nursery.join().value();
+  return std::accumulate(sums.begin(), sums.end(), std::int64_t{0});
+}
+
+bench::Outcome skynet(const bench::Options& options) {
+  std::int64_t sum = 0;
+  auto outcome = bench::in_runtime(options.workers, [&] {
+    return bench::total([&] { sum = tree(0, options.n); });
+  });
+  bench::check(sum == options.n * (options.n - 1) / 2, "the sum of all");
+  return outcome;
+}
+
 const bench::Register kFine({
     .name = "fib30",
     .question = "fib(30), a fiber for each call: ms",
@@ -39,6 +66,12 @@ const bench::Register kCoarse({
     .usual_n = 30,
     .run = [](const bench::Options& options) { return run(options, 12); },
     .most_n = 45,
+});
+const bench::Register kTree({
+    .name = "skynet_join",
+    .question = "a million fibers in a tree, sums by joins: ms",
+    .usual_n = 1'000'000,
+    .run = skynet,
 });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/check.hpp"
+#include "sched/foreign_locks.hpp"
 #include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
 #include "wait/charge.hpp"
@@ -59,6 +60,7 @@ void yield() noexcept {
   if (here.simulator != nullptr) [[unlikely]] {
     here.simulator->yield(here);
   } else if (here.worker != nullptr) {
+    sched::check_foreign_locks(0);  // also where nobody else is there to run
     here.worker->yield_current();
   } else {
     ::sched_yield();

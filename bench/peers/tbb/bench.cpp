@@ -57,7 +57,7 @@ void spawn_join(const Run& run) {
 
 const peer::Table kTable = {
     {"spawn_join", spawn_join},
-    {"skynet", skynet_bench},
+    {"skynet_join", skynet_bench},
     {"fib30", [](const Run& run) { fib_bench(run, 2); }},
     {"fib30_cut12", [](const Run& run) { fib_bench(run, 12); }},
 };

@@ -83,9 +83,8 @@ TEST_F(MutexWatchDeathTest, NamesAMutexThatIsHeldOverASleep) {
 TEST_F(MutexWatchDeathTest, NamesAMutexThatIsHeldOverAYield) {
   EXPECT_DEATH(
       {
-        (void)run([](Nursery& nursery) {
+        (void)run([] {  // alone: the yield comes back at once
           std::mutex mutex;
-          nursery.spawn([] {});
           std::lock_guard hold(mutex);
           this_fiber::yield();
         });
