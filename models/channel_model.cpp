@@ -245,6 +245,7 @@ void two_meet_one(Program& p) {
 
 constexpr const char* kRing = "detail/channel_ring.hpp";
 constexpr const char* kCore = "sync/channel_core.cpp";
+constexpr const char* kMarks = "sync/channel_marks.cpp";
 constexpr const char* kHead = "sync/channel_core.hpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
 constexpr const char* kNode = "fiber/fiber.hpp";
@@ -312,15 +313,15 @@ Protocol channel() {
           {"try_send: tail relaxed", kCore, "::try_send(", "tail_.word.load"},
           {"try_receive: head relaxed", kCore, "::try_receive(",
            "head_.word.load"},
-          {"mark: receiver not written", kCore, "::mark_waiting(",
+          {"mark: receiver not written", kMarks, "::mark_waiting(",
            "(t, t | kRingWaits, relaxed, relaxed);", relaxed, kSkip},
-          {"mark: sender's tail not written", kCore, "::mark_waiting(",
+          {"mark: sender's tail not written", kMarks, "::mark_waiting(",
            "t, t | kRingWaits, relaxed, relaxed))", relaxed, kSkip},
-          {"mark: sender's head not written", kCore, "::mark_waiting(",
+          {"mark: sender's head not written", kMarks, "::mark_waiting(",
            "h | kRingWaits", relaxed, kSkip},
-          {"unmark: head not written", kCore, "::unmark_all(",
+          {"unmark: head not written", kMarks, "::unmark_all(",
            "head_.word.store", relaxed, kSkip},
-          {"unmark: tail not written", kCore, "::unmark_all(",
+          {"unmark: tail not written", kMarks, "::unmark_all(",
            "tail_.word.store", relaxed, kSkip},
           {"conclude: gone not written", kNode, "::conclude(", "gone_.store",
            relaxed, kSkip},
