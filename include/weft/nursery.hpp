@@ -293,6 +293,8 @@ class Nursery {
   void end_children(bool went_well) noexcept;
   detail::Reserved reserve(const SpawnOptions* options,
                            detail::Permit* permit = nullptr) noexcept;
+  detail::Reserved reserve_otherwise(const SpawnOptions* options,
+                                     detail::Permit* permit) noexcept;
   detail::Reserved reserve_by(CapSpawn& by,
                               const SpawnOptions& options) noexcept;
   Status give_purse(detail::Frame* frame, const Budget* asked,

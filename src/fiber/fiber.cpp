@@ -76,10 +76,8 @@ void Fiber::delist() noexcept {
   listed = false;
 }
 
-void Fiber::take_back_stack() noexcept {
-  stack->owner.store(this, relaxed);       // see enlist()
-  if (host == nullptr || !listed) return;  // told itself; or looks first
-  // Who told a host while the guest was here told the guest, in vain.
+// Who told a host while the guest was here told the guest, in vain.
+void Fiber::look_as_guest() noexcept {
   enlist();
   word.look_again();
 }

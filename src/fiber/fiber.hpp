@@ -170,7 +170,11 @@ class alignas(kCacheLine) Fiber {
   void enlist() noexcept;
   void delist() noexcept;
   // The fiber itself: its guest has ended, and it goes on.
-  void take_back_stack() noexcept;
+  void take_back_stack() noexcept {
+    stack->owner.store(this, relaxed);  // see enlist()
+    if (host != nullptr && listed) [[unlikely]]
+      look_as_guest();  // others are told themselves, or look first
+  }
 
   // The body, on this stack: leaves outcome and storage. Catches everything.
   void run_body() noexcept;
@@ -196,6 +200,15 @@ class alignas(kCacheLine) Fiber {
   void drop_locals() noexcept;
   // Whoever reclaims the frame: frees name and extras.
   void drop_extras() noexcept;
+  // The same: all that is left of it. Then the frame is free.
+  void clear() noexcept {
+    if (owns_result()) drop_result();
+    outcome = Outcome::none;
+    if (has_extras) [[unlikely]]
+      drop_extras();
+    word.reclaim();
+    id.store(0, relaxed);  // a stale handle finds nobody
+  }
   // The fiber itself: a nursery it did not join failed. Becomes its outcome,
   // unless it fails by itself. False: out of memory.
   bool inherit_failure(Error error, std::exception_ptr exception) noexcept;
@@ -207,6 +220,8 @@ class alignas(kCacheLine) Fiber {
   const char* name() const noexcept;
 
  private:
+  void look_as_guest() noexcept;
+
   static constexpr auto kNormal = static_cast<std::uint32_t>(Priority::normal);
   static constexpr std::size_t kTimerOffset = 256 - sizeof(time::TimerNode);
   static constexpr std::size_t kStorageOffset = 2 * kCacheLine;

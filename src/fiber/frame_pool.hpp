@@ -78,11 +78,18 @@ class FrameCache {
   ~FrameCache() { pool_.give(free_); }
 
   [[nodiscard]] Fiber* take() noexcept {
-    if (free_ == nullptr) [[unlikely]] {
-      free_ = pool_.take(kBatch, size_);
-      if (free_ == nullptr) return nullptr;
-    }
-    Fiber* frame = free_;
+    return fill() ? take_cached() : nullptr;
+  }
+  // False: no memory for a single frame.
+  [[nodiscard]] bool fill() noexcept {
+    if (free_ == nullptr) free_ = pool_.take(kBatch, size_);
+    return free_ != nullptr;
+  }
+  // nullptr: it must be filled first.
+  [[nodiscard]] Fiber* take_cached() noexcept {
+    Fiber* const frame = free_;
+    if (frame == nullptr) [[unlikely]]
+      return nullptr;
     free_ = frame->next;
     --size_;
     // The next spawn will want the line that the control word is in.

@@ -64,12 +64,12 @@ bool Worker::finish(Fiber& fiber) noexcept {
   Family* const family = &fiber.family();  // afterwards the frame may be gone
   fiber.word.done(fiber.skip_body);
   base::pass(base::Point::ended);
-  const auto [joiner, reclaim] = fiber.join.finish();
+  const auto [joiner, is_ours] = fiber.join.finish();
   if (joiner != nullptr) settle_joiner(*joiner, true);
-  if (reclaim) {
+  if (is_ours) {
     if (fiber.owns_result()) [[unlikely]]
       return false;
-    scheduler_.reclaim(fiber);
+    reclaim(fiber);
   }
   counters.finished.add();
   // The nursery hears of it when the worker turns to something else than its
@@ -113,17 +113,18 @@ void Worker::settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept {
 // its innermost scope, so that whoever ends the join also ends the child; and
 // find room. A child that may have to wait for a recharge has its own stack:
 // the joiner may be the one who recharges it.
-bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
+[[gnu::always_inline]] inline bool Worker::can_host(
+    const Fiber& joiner, const Fiber& child) const noexcept {
   if (joiner.pins != 0 || child.word.is_metered() ||
       child.scope != joiner.scope || child.scope->covered() != &joiner) {
     return false;
   }
   const auto* here = static_cast<std::byte*>(__builtin_frame_address(0));
   const auto left = static_cast<std::size_t>(here - joiner.stack->low);
-  // What was asked for, or three quarters of what is usual: the joiner stands
-  // on a stack of that size itself.
-  const auto size = scheduler_.stack_size(child);
-  return left >= (child.stack_pages != 0 ? size : size - size / 4);
+  // What was asked for, or most of what is usual: the joiner stands on a stack
+  // of that size itself.
+  return left >= (child.stack_pages == 0 ? scheduler_.usual_room()
+                                         : scheduler_.stack_size(child));
 }
 
 // When the fair look is due the fiber yields first, so that a loop of spawns
@@ -132,11 +133,7 @@ bool Worker::can_host(const Fiber& joiner, const Fiber& child) const noexcept {
 // skipped: two computations that take turns often would pile their children
 // onto each other, out of the reach of their joins. Not all: what is cheap to
 // ask here knows neither those who yielded nor other workers' deadlines.
-void Worker::count_as_dispatch(After as) noexcept {
-  if (until_fair_ > 1) [[likely]] {
-    --until_fair_;
-    return;
-  }
+void Worker::look_if_due(After as) noexcept {
   if (simulator != nullptr) return;  // it has been asked already
   if (scheduler_.idle.high_waits()) {
     until_fair_ = 2;  // the look comes after the first of them
@@ -167,63 +164,10 @@ inline bool Worker::take_unstarted(Fiber& child) noexcept {
   return false;
 }
 
-bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
-  if (scheduler_.idle.high_waits()) [[unlikely]]
-    return false;  // those go first
-  if (child.word.state_now() != fiber::State::fresh || !take_unstarted(child)) {
-    return false;
-  }
-  if (!can_host(joiner, child)) {  // asked once it is ours and cannot end
-    put_back(child);
-    return false;
-  }
-  call_in_place(joiner, child, child.word.start_alone(id()));
-  if (!child.join.finish_in_place()) [[unlikely]] {
-    const auto [holder, reclaim] = child.join.finish();
-    WEFT_CHECK(!reclaim, "a Task is destroyed while somebody joins it");
-    this_worker().settle_joiner(*holder, false);
-  }
-  return true;
-}
-
-bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
-  if (scheduler_.idle.high_waits()) [[unlikely]]
-    return false;  // those go first
-  Fiber* const taken = pop_newest();
-  if (taken == nullptr) return false;
-  // The next child's word and closure: its body is a call away.
-  if (const auto* const after = queues.recent.newest_hint()) {
-    __builtin_prefetch(&after->word);
-    __builtin_prefetch(&after->storage);
-  }
-  if (taken->word.state_now() != fiber::State::fresh ||
-      taken->scope != &family || !can_host(joiner, *taken)) {
-    put_back(*taken);
-    return false;
-  }
-  if (taken->join.is_dropped()) [[likely]] {
-    call_in_place(joiner, *taken, taken->word.start_alone(id()));
-    this_worker().scheduler_.reclaim(*taken);
-    return true;
-  }
-  call_in_place(joiner, *taken, taken->word.start(id()));
-  auto& here = this_worker();
-  const auto [holder, reclaim] = taken->join.finish();
-  if (holder != nullptr) here.settle_joiner(*holder, false);
-  if (reclaim) here.scheduler_.reclaim(*taken);
-  return true;
-}
-
-// Its place was empty for a moment: a worker that went to sleep then has not
-// seen it.
-void Worker::put_back(Fiber& fiber) noexcept {
-  push_local(fiber);
-  notify_local();
-}
-
-// The child's whole life, as a call on the joiner's stack.
-void Worker::call_in_place(Fiber& joiner, Fiber& child,
-                           fiber::Started started) noexcept {
+// The child's whole life, as a call on the joiner's stack. Answers where the
+// joiner goes on.
+[[gnu::always_inline]] inline Worker& Worker::call_in_place(
+    Fiber& joiner, Fiber& child, fiber::Started started) noexcept {
   child.skip_body = must_skip(child, started);
   child.stack = joiner.stack.get();
   fiber::Listing listing;
@@ -256,8 +200,66 @@ void Worker::call_in_place(Fiber& joiner, Fiber& child,
   now.counters.finished.add();
   now.counters.in_place.add();
   child.word.done(child.skip_body);
-  child.family().left_here();
+  static_cast<Family*>(child.scope)->left_here();
   now.scheduler_.one_less();
+  return now;
+}
+
+bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
+  if (scheduler_.idle.high_waits()) [[unlikely]]
+    return false;  // those go first
+  if (child.word.state_now() != fiber::State::fresh || !take_unstarted(child)) {
+    return false;
+  }
+  if (!can_host(joiner, child)) {  // asked once it is ours and cannot end
+    put_back(child);
+    return false;
+  }
+  auto& here = call_in_place(joiner, child, child.word.start_alone(id()));
+  if (!child.join.finish_in_place()) [[unlikely]] {
+    const auto [holder, reclaim] = child.join.finish();
+    WEFT_CHECK(!reclaim, "a Task is destroyed while somebody joins it");
+    here.settle_joiner(*holder, false);
+  }
+  return true;
+}
+
+bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
+  Fiber* taken = nullptr;
+  if (scheduler_.idle.calm()) [[likely]] {
+    taken = pop_own();
+  } else if (!scheduler_.idle.high_waits()) {  // those go first
+    taken = pop_newest();
+  }
+  if (taken == nullptr) return false;
+  // The next child's word and closure: its body is a call away.
+  if (const auto* const after = queues.recent.newest_hint()) {
+    __builtin_prefetch(&after->word);
+    __builtin_prefetch(&after->storage);
+  }
+  if (taken->word.state_now() != fiber::State::fresh ||
+      taken->scope != &family || !can_host(joiner, *taken)) {
+    put_back(*taken);
+    return false;
+  }
+  const bool dropped = taken->join.is_dropped();
+  auto& here = call_in_place(
+      joiner, *taken,
+      dropped ? taken->word.start_alone(id()) : taken->word.start(id()));
+  if (!dropped) [[unlikely]] {
+    const auto [holder, reclaim] = taken->join.finish();
+    if (holder != nullptr) here.settle_joiner(*holder, false);
+    if (!reclaim) return true;
+  }
+  here.reclaim(*taken);
+  return true;
+}
+
+// Its place was empty for a moment: a worker that went to sleep then has not
+// seen it.
+void Worker::put_back(Fiber& fiber) noexcept {
+  push_local(fiber);
+  notify_local();
 }
 
 }  // namespace weft::sched

@@ -4,7 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/point.hpp"
-#include "sched/dispatch.hpp"
+#include "sched/spawn.hpp"
 #include "time/clock.hpp"
 
 namespace weft::sched {
@@ -99,8 +99,6 @@ bool Scheduler::wait_until_empty(std::int64_t until) noexcept {
   return admission_.wait_until_empty(until, [this] { return live(); });
 }
 
-void Scheduler::one_less() noexcept { admission_.one_less(config_.max_fibers); }
-
 void Scheduler::cancel_all() noexcept {
   frames.for_each([](Fiber& fiber) {
     if (fiber.word.cancel() == fiber::Unparked::owns) make_runnable(fiber);
@@ -117,28 +115,12 @@ void Scheduler::stop() noexcept {
   admission_.wait_for_visitors();
 }
 
-// Each place counts for itself: a worker, or all that is outside (0).
-inline void Scheduler::prepare_frame(Fiber& frame, std::uint64_t number,
-                                     unsigned place) const noexcept {
-  frame.word.reserve();
-  frame.join.reset();
-  frame.id.store(number * (config_.workers + 1) + place,
-                 relaxed);  // published with the frame
-}
-
 Fiber* Scheduler::new_frame() noexcept {
   Worker* const here = own_worker();
   if (here == nullptr || asks_to_spawn_ || !admits()) [[unlikely]] {
     return new_frame_slowly();
   }
-  Fiber* const frame = here->frames.take();
-  here->counters.spawned.add();
-  if (frame == nullptr) [[unlikely]] {
-    count_unspawned();
-    return nullptr;
-  }
-  prepare_frame(*frame, here->counters.spawned.get(), here->index() + 1);
-  return frame;
+  return here->frames.fill() ? take_frame(*here) : nullptr;
 }
 
 // From outside, counted against the limit, or simulated.
@@ -165,6 +147,7 @@ Fiber* Scheduler::new_frame_slowly() noexcept {
 
 void Scheduler::abandon_frame(Fiber& frame) noexcept {
   frame.word.abandon();
+  frame.id.store(0, relaxed);  // a stale handle finds nobody
   release_frame(frame);
   count_unspawned();
 }
@@ -185,7 +168,6 @@ Worker* Scheduler::own_worker() const noexcept {
 }
 
 void Scheduler::release_frame(Fiber& frame) noexcept {
-  frame.id.store(0, relaxed);  // a stale handle finds nobody
   if (Worker* here = own_worker()) {
     here->frames.put(frame);
   } else {
@@ -202,14 +184,8 @@ void Scheduler::check_runnable(const Fiber& fiber) noexcept {
              "a fiber enters a queue in state %s", fiber::to_string(state));
 }
 
-void Scheduler::launch(Fiber& frame) noexcept {
-  frame.word.publish(/*look=*/true);
-  Worker* const here = own_worker();
-  // A new fiber has no pin.
-  if (here != nullptr && local_spawns_ && frame.rank == 0) [[likely]] {
-    here->push_fresh(frame);
-    here->notify_local();
-  } else if (config_.spawn == SpawnPolicy::local) {
+void Scheduler::launch_otherwise(Fiber& frame) noexcept {
+  if (config_.spawn == SpawnPolicy::local) {
     enqueue(frame);
   } else {
     place(frame);

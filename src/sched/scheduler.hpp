@@ -70,17 +70,18 @@ class Scheduler {
   // Any thread. A reserved frame with a new id, or nullptr: no memory, or
   // max_fibers are alive.
   [[nodiscard]] Fiber* new_frame() noexcept;
+  // The same for a worker of this runtime. nullptr: ask new_frame().
+  [[nodiscard]] Fiber* take_frame(Worker& here) noexcept;
   // Any thread: a reserved frame will not be launched.
   void abandon_frame(Fiber& frame) noexcept;
   // Whoever the join word names: drops a result nobody took, then the frame.
   void reclaim(Fiber& ended) noexcept {
-    if (ended.outcome != fiber::Fiber::Outcome::none) ended.drop_result();
-    if (ended.has_extras) ended.drop_extras();
-    ended.word.reclaim();
+    ended.clear();
     release_frame(ended);
   }
-  // Any thread: publishes the frame and makes it runnable.
-  void launch(Fiber& frame) noexcept;
+  // Any thread, on that worker or none: publishes the frame and makes it
+  // runnable.
+  void launch(Fiber& frame, Worker* here) noexcept;
   // Any thread that owns the fiber: fresh or queued, in no queue.
   void enqueue(Fiber& fiber) noexcept;
   // Any thread: owned fibers of any runtimes, newest wake first.
@@ -112,6 +113,8 @@ class Scheduler {
     return fiber.stack_pages != 0 ? std::size_t{fiber.stack_pages} * 4096
                                   : default_stack_;
   }
+  // Of the usual stack, so much is enough for a child in place.
+  std::size_t usual_room() const noexcept { return usual_room_; }
   // Any thread: state of workers and queues, for people.
   void dump(std::FILE* out) const noexcept;
   void print_stats(std::FILE* out) const noexcept;
@@ -130,7 +133,7 @@ class Scheduler {
     return stopping_.load(seq_cst);  // part of the idle scan
   }
   // Worker only: a fiber of this runtime has ended.
-  void one_less() noexcept;
+  void one_less() noexcept { admission_.one_less(config_.max_fibers); }
   // nullptr: the workers are threads.
   Simulator* simulator() const noexcept { return simulator_.get(); }
   // The number of the fiber that was spawned last, from outside or simulated.
@@ -145,6 +148,7 @@ class Scheduler {
   static void check_runnable(const Fiber& fiber) noexcept;
   Worker* own_worker() const noexcept;
   Fiber* new_frame_slowly() noexcept;
+  void launch_otherwise(Fiber& frame) noexcept;
   void prepare_frame(Fiber& frame, std::uint64_t number,
                      unsigned place) const noexcept;
   void count_unspawned() noexcept;
@@ -155,6 +159,7 @@ class Scheduler {
   const std::uint64_t lost_before_ = fiber::Scope::lost();
   const Config config_;
   const std::size_t default_stack_;
+  const std::size_t usual_room_ = default_stack_ - default_stack_ / 4;
   const bool local_spawns_;   // nothing to ask before a push to the own queue
   const bool asks_to_spawn_;  // before it takes a frame of the own cache
   Admission admission_;

@@ -89,17 +89,23 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   // is on its stack is not destroyed, and the stack is not used again.
   [[noreturn]] void abandon_current(Error why) noexcept;
   // Before what a fiber might do in a loop without ever leaving its stack.
-  void count_as_dispatch() noexcept { count_as_dispatch(After::yielded); }
+  void count_as_dispatch() noexcept {
+    if (until_fair_ > 1) [[likely]] {
+      --until_fair_;
+    } else {
+      look_if_due(After::yielded);
+    }
+  }
   // After many such things: a fair look is due, if anybody may be waiting.
   void count_as_many() noexcept {
     until_fair_ = 1;
-    count_as_dispatch();
+    look_if_due(After::yielded);
   }
   // The same of values that went through a buffer at once.
   void count_as_batch() noexcept {
     ++batches_;
     until_fair_ = 1;
-    count_as_dispatch(After::looked);
+    look_if_due(After::looked);
   }
   // Runs `child` as a call, if it has not started and is the newest or the
   // oldest that this worker keeps to itself. False: nothing happened.
@@ -233,7 +239,7 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
 
   // Dispatch.
   Fiber* pick(stack::Stack* reuse) noexcept;
-  void count_as_dispatch(After as) noexcept;
+  void look_if_due(After as) noexcept;
   Fiber* take_next_up(stack::Stack* reuse) noexcept;
   Fiber* pop_newest() noexcept;
   Fiber* pop_own() noexcept;
@@ -285,8 +291,13 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void settle_joiner(fiber::WaitNode& joiner, bool run_next) noexcept;
   void flush_leaves() noexcept;
   bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;
-  void call_in_place(Fiber& joiner, Fiber& child,
-                     fiber::Started started) noexcept;
+  Worker& call_in_place(Fiber& joiner, Fiber& child,
+                        fiber::Started started) noexcept;
+  // As the scheduler's, into the own cache.
+  void reclaim(Fiber& ended) noexcept {
+    ended.clear();
+    frames.put(ended);
+  }
   bool take_unstarted(Fiber& child) noexcept;
   void put_back(Fiber& fiber) noexcept;
 

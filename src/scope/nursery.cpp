@@ -8,7 +8,7 @@
 #include "base/check.hpp"
 #include "fiber/family.hpp"
 #include "sched/interleave.hpp"
-#include "sched/scheduler.hpp"
+#include "sched/spawn.hpp"
 #include "scope/nursery_core.hpp"
 #include "scope/timed_body.hpp"
 #include "wait/wait.hpp"
@@ -47,6 +47,18 @@ Fiber* fiber_of(detail::Frame* frame) noexcept {
 }
 detail::Frame* frame_of(Fiber* fiber) noexcept {
   return reinterpret_cast<detail::Frame*>(fiber);
+}
+
+// As if there were no options.
+inline void prepare(Fiber& frame) noexcept {
+  frame.stack_pages = 0;
+  frame.if_it_fails = 0;
+  frame.set_priority(Priority::normal);
+}
+inline detail::Reserved reserved(Fiber& frame, const Core& core) noexcept {
+  return {.frame = frame_of(&frame),
+          .storage = frame.storage.bytes,
+          .nursery = static_cast<const fiber::Scope*>(&core.family)};
 }
 
 }  // namespace
@@ -147,8 +159,25 @@ void Nursery::end_children(bool went_well) noexcept {
   (void)waiting::for_family(core.family, Deadline::never());
 }
 
+// What most spawns come to; all else by a call.
 detail::Reserved Nursery::reserve(const SpawnOptions* options,
                                   detail::Permit* permit) noexcept {
+  auto& core = core_in(state_);
+  sched::Worker* const here = sched::worker_or_null();
+  if (options != nullptr || permit != nullptr || here == nullptr ||
+      &here->scheduler() != &core.scheduler || !core.is_plain() ||
+      here->current->word.is_metered()) [[unlikely]] {
+    return reserve_otherwise(options, permit);
+  }
+  Fiber* const frame = core.scheduler.take_frame(*here);
+  if (frame == nullptr) [[unlikely]]
+    return reserve_otherwise(options, permit);
+  prepare(*frame);
+  return reserved(*frame, core);
+}
+
+[[gnu::noinline]] detail::Reserved Nursery::reserve_otherwise(
+    const SpawnOptions* options, detail::Permit* permit) noexcept {
   auto& core = core_in(state_);
   if (core.is_closed()) {
     if (!core.denied) return {.refused = Errc::closed};
@@ -164,9 +193,7 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options,
     return {.refused = core.scheduler.admits() ? Error::out_of(Resource::tasks)
                                                : Error(Errc::closed)};
   }
-  frame->stack_pages = 0;
-  frame->if_it_fails = 0;
-  frame->set_priority(Priority::normal);
+  prepare(*frame);
   if (core.meters_all || sched::carrier().current->word.is_metered() ||
       (options != nullptr && options->budget) || permit != nullptr)
       [[unlikely]] {
@@ -190,9 +217,7 @@ detail::Reserved Nursery::reserve(const SpawnOptions* options,
       return {.refused = Error::out_of(Resource::memory)};
     }
   }
-  return {.frame = frame_of(frame),
-          .storage = frame->storage.bytes,
-          .nursery = static_cast<const fiber::Scope*>(&core.family)};
+  return reserved(*frame, core);
 }
 
 void Nursery::abandon(detail::Frame* frame) noexcept {
@@ -209,8 +234,9 @@ void Nursery::publish(detail::Frame* frame,
     scope::watch_deadline(fiber);
   }
   fiber.scope = &core.family;
-  core.count_child(sched::carrier().current);
-  core.scheduler.launch(fiber);
+  auto& here = sched::carrier();
+  core.count_child(here.current);
+  core.scheduler.launch(fiber, here.worker);
 }
 
 void Nursery::refuse(Error error) noexcept {

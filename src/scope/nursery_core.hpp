@@ -94,6 +94,11 @@ struct NurseryCore {
                                   ? fiber::Cause::outer_deadline
                                   : fiber::Cause::outer_cancel);
   }
+  // Is there nothing to ask before a spawn by who has no limits?
+  bool is_plain() const noexcept {
+    return !closed.load(relaxed) &&  // a child's spawn may race
+           inner == nullptr && !meters_all;
+  }
   bool is_closed() const noexcept {
     for (const auto* core = this;; core = &core->inner->up) {
       if (core->closed.load(relaxed)) return true;  // a child's spawn may race

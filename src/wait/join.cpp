@@ -64,6 +64,22 @@ inline void tell_if_stopped(Fiber& self) noexcept {
     (void)sched::look(self);
 }
 
+// Children of the family, as long as there are any here. The owner asks what is
+// around it again only when somebody was stopped since it last did (P5); one
+// that was not told to look yet has not asked.
+void run_in_place(Fiber& self, Family& family) noexcept {
+  std::uint64_t calm = 0;
+  do {
+    const auto count = fiber::stops_begun().load(acquire);  // P5
+    if (count != calm && self.word.must_look()) {
+      tell_if_stopped(self);
+      calm = count;
+    }
+    sched::this_worker().count_as_dispatch();
+  } while (sched::this_worker().run_any_in_place(self, family) &&
+           !family.settled());
+}
+
 // Never in place: whether there is room depends on the compiler, and no choice
 // may depend on that.
 [[gnu::noinline]] Status for_end_simulated(Fiber& child,
@@ -109,14 +125,13 @@ Status for_family(Family& family, Deadline deadline) noexcept {
     if (family.settled()) return {};
     auto& here = sched::carrier();
     sched::check_may_park(here);
-    Wait wait;
-    Fiber& self = wait.self();
+    Fiber& self = *here.current;
     if (here.worker != nullptr && deadline == Deadline::never() &&
         here.simulator == nullptr) {
-      tell_if_stopped(self);
-      sched::this_worker().count_as_dispatch();
-      if (sched::this_worker().run_any_in_place(self, family)) continue;
+      run_in_place(self, family);
+      if (family.settled()) return {};
     }
+    Wait wait(self);
     if (wait.begin(shield) == Begun::cancelled) {
       stop_from_outside(self, family);
       shield = true;
