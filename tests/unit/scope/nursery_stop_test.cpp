@@ -248,6 +248,27 @@ TEST_P(NurseryStopTest, ClosesAChannelBehindItsLastChild) {
   });
 }
 
+TEST_P(NurseryStopTest, ClosesAChannelForWhoReceivesMeanwhile) {
+  in_fiber([] {
+    auto [sender, receiver] = make_channel<int>(2);
+    Nursery nursery;
+    auto stage = nursery.spawn([out = sender]() mutable {  // who keeps another
+      Nursery senders;
+      senders.close_on(out);
+      for (int i = 0; i < 8; ++i) {
+        senders.spawn([out, i]() mutable { return out.send(i); });
+      }
+      return senders.join();
+    });
+    int sum = 0;
+    for (int value : receiver) sum += value;
+    EXPECT_EQ(sum, 28);
+    EXPECT_TRUE(stage.join());
+    EXPECT_TRUE(nursery.join());
+    EXPECT_EQ(sender.send(9).error(), Errc::closed);
+  });
+}
+
 TEST_P(NurseryStopTest, HasAStopOfTheRootFromAPlainThread) {
   Nursery nursery(runtime(), {.deadline = Deadline::after(1ms)});
   nursery.spawn(sleep_long);
