@@ -39,5 +39,6 @@ double ns_each(const Options& options, std::optional<weft::Budget> budget,
 
 std::uint64_t checked_loop(std::int64_t turns);
 std::uint64_t plain_loop(std::int64_t turns);
+[[noreturn]] void checked_spin();
 
 }  // namespace bench

@@ -4,4 +4,8 @@ namespace bench {
 
 WEFT_BENCH_LOOP(checked_loop)
 
+void checked_spin() {
+  for (;;) asm volatile("");
+}
+
 }  // namespace bench

@@ -2,183 +2,25 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <iterator>
-#include <mutex>
-#include <optional>
-#include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
+#include "unit/scope/cancel_cases.hpp"
+#include "unit/scope/cancel_cases_of_channels.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
 namespace {
 
 using test::await_parked;
+using test::Case;
 using test::OneRuntimeTest;
+using test::status_of;
+using test::wait_long;
 using namespace std::chrono_literals;
-
-// Each call blocks for ever; what it needs is made before and goes after it.
-struct Case {
-  std::string name;
-  std::function<Status()> block;
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
-};
-
-template <typename T>
-Status status_of(const Result<T>& result) {
-  return result ? Status() : Status(result.error());
-}
-
-template <typename Lockable>
-Status blocked_on(Lockable& lockable) {
-  return status_of(lockable.acquire());
-}
-
-// The lock of somebody else, in a nursery of its own that is stopped with the
-// fiber that waits.
-template <typename Lock, typename Acquire>
-Status wait_for_lock(Acquire acquire) {
-  Lock lock;
-  const std::unique_lock<Lock> held(lock);
-  Nursery nursery;
-  auto other = nursery.spawn([&] { return acquire(lock); });
-  return other.join();
-}
-
-std::vector<Case> locks() {
-  return {
-      {"Mutex", [] { return wait_for_lock<Mutex>(&blocked_on<Mutex>); }},
-      {"FairMutex",
-       [] { return wait_for_lock<FairMutex>(&blocked_on<FairMutex>); }},
-      {"SharedMutex",
-       [] { return wait_for_lock<SharedMutex>(&blocked_on<SharedMutex>); }},
-      {"SharedMutexShared",
-       [] {
-         return wait_for_lock<SharedMutex>([](SharedMutex& mutex) {
-           return status_of(mutex.acquire_shared());
-         });
-       }},
-      {"KeyedMutex",
-       [] {
-         KeyedMutex<int> mutex;
-         auto held = [&] {
-           Shield shield;
-           return mutex.acquire(1);
-         }();
-         Nursery nursery;
-         auto other =
-             nursery.spawn([&] { return status_of(mutex.acquire(1)); });
-         return other.join();
-       }},
-      {"ConditionVariable",
-       [] {
-         Mutex mutex;
-         ConditionVariable changed;
-         std::unique_lock lock(mutex);
-         return changed.wait(lock);
-       }},
-  };
-}
-
-std::vector<Case> counts() {
-  return {
-      {"Semaphore", [] { return Semaphore(0).acquire(); }},
-      {"Latch", [] { return Latch(1).wait(); }},
-      {"LatchArrive", [] { return Latch(2).arrive_and_wait(); }},
-      {"WaitGroup",
-       [] {
-         WaitGroup group;
-         group.add(1);
-         const Status end = group.wait();
-         group.done();
-         return end;
-       }},
-      {"Barrier", [] { return status_of(Barrier(2).arrive_and_wait()); }},
-      {"Event", [] { return Event().wait(); }},
-      {"Futex", [] { return Futex().wait(); }},
-      {"Sequencer", [] { return Sequencer().wait(7); }},
-      {"Future", [] { return Future<int>().wait().error(); }},
-      {"wait_any",
-       [] {
-         Future<int> one;
-         Future<int> other;
-         AnyFuture* const both[] = {&one, &other};
-         return status_of(wait_any(both));
-       }},
-  };
-}
-
-std::vector<Case> channels() {
-  return {
-      {"Receive",
-       [] {
-         auto [sender, receiver] = make_channel<int>(1);
-         return status_of(receiver.receive());
-       }},
-      {"ReceiveRendezvous",
-       [] {
-         auto [sender, receiver] = make_channel<int>(0);
-         return status_of(receiver.receive());
-       }},
-      {"Send",
-       [] {
-         auto [sender, receiver] = make_channel<int>(1);
-         (void)sender.send(1);
-         return sender.send(2);
-       }},
-      {"SendRendezvous",
-       [] {
-         auto [sender, receiver] = make_channel<int>(0);
-         return sender.send(2);
-       }},
-      {"Select",
-       [] {
-         auto [sender, receiver] = make_channel<int>(0);
-         return status_of(select(on_receive(receiver, [](Result<int>) {})));
-       }},
-      {"SelectSend",
-       [] {
-         auto [sender, receiver] = make_channel<int>(0);
-         return status_of(select(on_send(sender, 1, [](Status) {})));
-       }},
-      {"Selector",
-       [] {
-         auto [sender, receiver] = make_channel<int>(0);
-         Selector several(1);
-         (void)several.add(on_receive(receiver, [](Result<int>) {}));
-         return status_of(several.wait());
-       }},
-      {"ReceiveMany",
-       [] {
-         auto [sender, receiver] = make_channel<int>(1);
-         std::vector<int> values;
-         return status_of(receiver.receive_many(std::back_inserter(values), 2));
-       }},
-      {"BroadcastSend",
-       [] {
-         Broadcast<int> broadcast(1, OnFull::wait);
-         auto subscriber = broadcast.subscribe();
-         (void)broadcast.send(1);
-         return broadcast.send(2);
-       }},
-      {"Broadcast",
-       [] {
-         Broadcast<int> broadcast(1);
-         auto subscriber = broadcast.subscribe();
-         return status_of(subscriber.receive());
-       }},
-      {"Watch",
-       [] {
-         Watch<int> watch(1);
-         std::uint64_t seen = 0;
-         (void)watch.changed(seen);
-         return status_of(watch.changed(seen));
-       }},
-  };
-}
 
 std::vector<Case> structure() {
   return {
@@ -220,11 +62,6 @@ std::vector<Case> structure() {
   };
 }
 
-Result<int> wait_long() {
-  WEFT_TRY(this_fiber::sleep_for(1h));
-  return 0;
-}
-
 // Of handles that are somebody else's, and of functions.
 std::vector<Case> combinators() {
   const auto of_two = [](auto join) {
@@ -245,13 +82,6 @@ std::vector<Case> combinators() {
       {"All", [] { return status_of(all(wait_long, wait_long)); }},
       {"Race", [] { return status_of(race(wait_long, wait_long)); }},
       {"Any", [] { return status_of(any(wait_long, wait_long)); }},
-      {"Ordered",
-       [] {
-         Nursery nursery;
-         auto [jobs, results] = make_ordered<int>(nursery, 2);
-         (void)jobs.spawn(wait_long);
-         return status_of(results.receive());
-       }},
       {"Exhausted",
        [] {
          Nursery nursery;
@@ -282,7 +112,8 @@ std::vector<Case> combinators() {
 std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (auto part :
-       {locks(), counts(), channels(), structure(), combinators()}) {
+       {test::locks(), test::counts(), test::own_waits(), test::recharges(),
+        test::channels(), test::selects(), structure(), combinators()}) {
     for (auto& one : part) all.push_back(std::move(one));
   }
   return all;

@@ -216,7 +216,7 @@ TEST_P(ChannelWaitTest, HasNothingToDoWithTheNurseryOfItsUsers) {
       Nursery nursery;
       auto waits = nursery.spawn([&] { (void)channel.receiver.receive(); });
       await_parked(waits);
-      waits.cancel();
+      nursery.cancel();
       EXPECT_TRUE(nursery.join());
     }
     EXPECT_FALSE(channel.sender.closed());
