@@ -82,8 +82,8 @@ auto on_reached(Sequencer& sequencer, std::uint64_t token, H handler) {
 template <typename H>
 auto on_event(Event& event, H handler) {
   detail::check_handler<H, Status>();
-  return detail::ReachedCase<H>(detail::SelectAccess::sequencer(event), 0,
-                                std::move(handler));
+  return detail::ReachedCase<H>(detail::SelectAccess::sequencer(event),
+                                std::nullopt, std::move(handler));
 }
 // A waitable of one's own: handler(Status), which says ok or closed, or
 // handler(). With io, as wait().

@@ -209,8 +209,8 @@ class TokenCase : public SelectCase {
   TokenCase(TokenCase&& other) noexcept : SelectCase(std::move(other)) {}
 
  protected:
-  // token 0: the next odd value, which sets an Event.
-  void use_token(std::uint64_t token) noexcept {
+  // None: the next odd value, which sets an Event.
+  void use_token(std::optional<std::uint64_t> token) noexcept {
     io_ = {token, &done_};
     use(&io_);
   }
@@ -223,7 +223,8 @@ class TokenCase : public SelectCase {
 template <typename H>
 class ReachedCase : public TokenCase {
  public:
-  ReachedCase(Sequencer& sequencer, std::uint64_t token, H handler) noexcept
+  ReachedCase(Sequencer& sequencer, std::optional<std::uint64_t> token,
+              H handler) noexcept
       : TokenCase(&sequencer, Errc{}),
         token_(token),
         handler_(std::move(handler)) {}
@@ -235,7 +236,7 @@ class ReachedCase : public TokenCase {
   }
 
  private:
-  std::uint64_t token_;
+  std::optional<std::uint64_t> token_;
   H handler_;
 };
 
