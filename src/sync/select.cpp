@@ -66,7 +66,7 @@ bool try_channel(void* waitable, Waiter& waiter) noexcept {
   } else if (channel.on_full() == OnFull::wait) {
     io.result = channel.try_send(io.value);
   } else {
-    io.result = sync::send_or_drop(channel, io.value);
+    io.result = channel.send_or_drop(io.value);
     return true;
   }
   return io.result.error() != Errc::would_block;
