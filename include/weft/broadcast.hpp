@@ -297,11 +297,11 @@ namespace detail {
 template <typename T, typename H>
 class SubscriptionCase : public TokenCase {
  public:
-  SubscriptionCase(Subscription<T>& from, H handler) noexcept
+  SubscriptionCase(Subscription<T>& from, H handler) noexcept(kMoves<H>)
       : TokenCase(from ? &from.state_->sequencer() : nullptr, Errc::invalid),
         from_(&from),
         handler_(std::move(handler)) {}
-  SubscriptionCase(SubscriptionCase&& other) noexcept = default;
+  SubscriptionCase(SubscriptionCase&& other) = default;
 
   void prepare() noexcept {
     renew(*from_ ? &from_->state_->sequencer() : nullptr, Errc::invalid);
@@ -324,12 +324,13 @@ class SubscriptionCase : public TokenCase {
 template <typename T, typename H>
 class ChangedCase : public TokenCase {
  public:
-  ChangedCase(const Watch<T>& watch, std::uint64_t& seen, H handler) noexcept
+  ChangedCase(const Watch<T>& watch, std::uint64_t& seen,
+              H handler) noexcept(kMoves<H>)
       : TokenCase(&watch.changes_, Errc{}),
         watch_(&watch),
         seen_(&seen),
         handler_(std::move(handler)) {}
-  ChangedCase(ChangedCase&& other) noexcept = default;
+  ChangedCase(ChangedCase&& other) = default;
 
   void prepare() noexcept { use_token(Watch<T>::token_after(*seen_)); }
   void happen() { handler_(watch_->take(*seen_)); }
