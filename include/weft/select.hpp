@@ -48,7 +48,8 @@ template <typename T>
 auto receive_into(std::optional<T>& slot, Receiver<T>& from) {
   return detail::ReceiveIntoCase<T>(slot, from);
 }
-// handler(Status) or handler(). The value is moved from only if it was sent.
+// handler(Status) or handler(). The value is moved from only if it was sent. A
+// channel that drops when it is full is always ready: as send().
 template <typename T, typename H>
 auto on_send(Sender<T>& to, std::type_identity_t<T>&& value, H handler) {
   detail::check_handler<H, Status>();
