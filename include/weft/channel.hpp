@@ -41,8 +41,8 @@
 
 namespace weft {
 
-// What a send does that finds the channel full. Where it drops it does not wait,
-// so in a select on_send() is always ready.
+// What a send does that finds the channel full. Where it drops it never waits:
+// in a select on_send() is always ready then.
 enum class OnFull : std::uint8_t {
   wait,
   drop_newest,  // fails with would_block

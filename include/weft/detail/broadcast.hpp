@@ -9,18 +9,19 @@
 // a copy that throws takes nothing, and of two who share a position one copies
 // in vain.
 //
-// Subscribers wait by a sequencer, how many values there were: who is at p waits
-// for p + 1, and it comes to kNoMore when the broadcast is closed. Senders who
-// find the ring full stand in a line, each with his value; who makes room puts
-// the first of them in. So nobody who comes later is faster, and a sender who is
-// slow to run again, or never does, holds nobody up.
+// Subscribers wait by a sequencer, how many values there were: who is at p
+// waits for p + 1, and it comes to kNoMore at the close. Senders who find the
+// ring full stand in a line, each with his value; who makes room puts the first
+// one's in. So nobody who comes later is faster, and a sender who is slow to
+// run again, or never does, holds nobody up.
 //
 // Invariants
 //   B1  next - low <= the number of slots; low and next only grow.
 //   B2  wanted, of the slot of p, is the number of subscribers at or before p.
-//   B3  A sequencer moves, and a sender is told, after the change it tells of, under the same hold of
-//       the lock. In the code of who calls a check may stand anywhere, and its
-//       fiber may stop there for good; under a spin lock checks only count.
+//   B3  A sequencer moves, and a sender is told, after the change they tell of
+//       and under the same hold of the lock. In the code of who calls a check
+//       may stand anywhere, and its fiber may stop there for good; under a spin
+//       lock checks only count.
 //   B4  The users of a value are its slot and whoever copies it; the last of
 //       them destroys it, without the lock.
 //   B5  Senders are in line only while the ring is full.
