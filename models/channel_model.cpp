@@ -4,7 +4,6 @@
 // What was sent comes once, in the order sent; nobody waits for ever; and when
 // all are gone the words of the buffer say that nobody waits.
 #include "channel_scene.hpp"
-#include <weft/channel.hpp>
 
 namespace weft::model {
 
@@ -180,22 +179,6 @@ void first_gives_up(Program& p) {
   p.finally([=] { s.expect_settled(); });
 }
 
-// ---- Full, and nobody waits
-
-void drops_oldest(Program& p) {
-  const Scene s(p, 1, {0}, {OnFull::drop_oldest, true, {}});
-  p.thread("sender",
-           [=] { expect(s.send_or_drop(0, 1).has_value(), "it makes room"); });
-  p.thread("receiver", [=] { (void)s.try_receive(1); });
-  p.finally([=] {
-    (void)s.empty_it();
-    s.expect_order();
-    expect(s.got[1].size() + s.got[3].size() + s.core.dropped() == 2,
-           "what was sent came, or was dropped");
-    s.expect_gone();
-  });
-}
-
 // ---- Without a buffer
 
 void rendezvous(Program& p) {
@@ -245,8 +228,9 @@ void two_meet_one(Program& p) {
 
 constexpr const char* kRing = "detail/channel_ring.hpp";
 constexpr const char* kCore = "sync/channel_core.cpp";
-constexpr const char* kMarks = "sync/channel_marks.cpp";
+constexpr const char* kDrop = "sync/channel_drop.cpp";
 constexpr const char* kHead = "sync/channel_core.hpp";
+constexpr const char* kMarks = "sync/channel_marks.cpp";
 constexpr const char* kLock = "base/spin_lock.hpp";
 constexpr const char* kNode = "fiber/fiber.hpp";
 
@@ -267,7 +251,6 @@ Protocol channel() {
       {"receiver, cancel", receiver_cancelled<1>},
       {"sender, deadline", sender_hasty<1>},
       {"sender, cancel", sender_cancelled<1>},
-      {"drops the oldest", drops_oldest},
       {"two senders", two_senders<1>, fewer},
       {"two senders, two slots", two_senders<2>, fewer},
       {"two receivers", two_receivers<1>, fewer},
@@ -283,7 +266,7 @@ Protocol channel() {
       {"rendezvous, two meet one", two_meet_one, fewer}};
   Protocol all{
       .name = "channel",
-      .files = {kRing, kCore, kHead},
+      .files = {kRing, kCore, kMarks, kDrop, kHead},
       .scenarios = channel_tries(),
       .mutations = {
           {"fill relaxed", kRing, "mark_filled(", "stamp.store(at + 1"},
@@ -323,6 +306,16 @@ Protocol channel() {
            "head_.word.store", relaxed, kSkip},
           {"unmark: tail not written", kMarks, "::unmark_all(",
            "tail_.word.store", relaxed, kSkip},
+          {"displace: head not moved", kDrop, "::displace(",
+           "head_.word.compare_exchange_strong", relaxed, kSkip},
+          {"displace: tail not moved", kDrop, "::displace(", "tail_.word.store",
+           relaxed, kSkip},
+          {"displace: tail moved late", kDrop, "::displace(",
+           "tail_.word.store", relaxed, Effect::late},
+          {"displace: flag stays", kDrop, "::displace(", "head_.word.store",
+           relaxed, kSkip},
+          {"displace: end relaxed", kDrop, "::displace(", "head_.word.store"},
+          {"drop: stamp relaxed", kDrop, "::drop(", "stamp(at).load"},
           {"conclude: gone not written", kNode, "::conclude(", "gone_.store",
            relaxed, kSkip},
           {"conclude: gone relaxed", kNode, "::conclude(", "gone_.store"},

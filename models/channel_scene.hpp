@@ -102,9 +102,8 @@ struct ChannelScene {
                    [&](Value& value) { return core.try_send(&value); });
   }
   Status send_or_drop(std::size_t i, int content) const {
-    return sending(i, content, [&](Value& value) {
-      return sync::send_or_drop(core, &value);
-    });
+    return sending(i, content,
+                   [&](Value& value) { return core.send_or_drop(&value); });
   }
   Status receive(std::size_t i, Deadline deadline = Deadline::never()) const {
     return receiving(i, [&](void* to) { return core.receive(to, deadline); });

@@ -3,6 +3,7 @@
 // would_block is true: there was no value, or no room, or nobody, at a moment
 // that no order contradicts.
 #include "channel_scene.hpp"
+#include <weft/channel.hpp>
 
 namespace weft::model {
 
@@ -160,6 +161,73 @@ void never_alone(Program& p) {
   });
 }
 
+// ---- Full, and the oldest goes
+
+constexpr weft::detail::ChannelSetup kDrops{
+    OnFull::drop_oldest, true, {}, nullptr};
+
+// What was sent came, or was dropped, once.
+void expect_dropped_or_got(const Scene& s, std::size_t inside,
+                           std::uint64_t flags_left = 0) {
+  expect(s.flags() == flags_left, "nobody waits, and the words say so");
+  (void)s.empty_it();
+  s.expect_order();
+  std::size_t sent = 0;
+  std::size_t got = 0;
+  for (const auto& log : s.sent) sent += log.size();
+  for (const auto& log : s.got) got += log.size();
+  expect(sent == got + s.core.dropped(), "what was sent came, or was dropped");
+  expect(got >= inside, "one is dropped for one that comes");
+  s.expect_gone();
+}
+
+// There was always a value; and the one that was taken made room.
+void drops_beside_receive(Program& p) {
+  const Scene s(p, 1, {0}, kDrops);
+  p.thread("sender",
+           [=] { expect(s.send_or_drop(0, 1).has_value(), "it makes room"); });
+  p.thread("receiver", [=] {
+    expect(s.try_receive(1).has_value(), "there was always one");
+  });
+  p.finally([=] {
+    const bool was_first = s.got[1].front() == 0;
+    expect(was_first == (s.core.dropped() == 0),
+           "none went where there was room");
+    expect_dropped_or_got(s, 1);
+  });
+}
+// What fails by the close has dropped nothing.
+template <std::size_t kCapacity>
+void drops_beside_close(Program& p) {
+  static_assert(kCapacity == 1 || kCapacity == 2);
+  const Scene s =
+      kCapacity == 1 ? Scene(p, 1, {0}, kDrops) : Scene(p, 2, {0, 1}, kDrops);
+  p.thread("sender", [=] {
+    const auto end = s.send_or_drop(0, 2);
+    expect(end || s.core.dropped() == 0, "it fails, and nothing is gone");
+  });
+  p.thread("closer", [=] { s.close(kSends); });
+  p.thread("receiver", [=] { (void)s.try_receive(1); });
+  p.finally(
+      [=] { expect_dropped_or_got(s, kCapacity, weft::detail::kRingClosed); });
+}
+// One displaces what the other has displaced, and a third one sends by a try.
+template <std::size_t kCapacity>
+void two_drop(Program& p) {
+  const Scene s(p, kCapacity, {0}, kDrops);
+  for (const std::size_t i : {1u, 2u}) {
+    p.thread("sender", [=] {
+      const int content = static_cast<int>(i) * 10;
+      expect(s.send_or_drop(i, content).has_value(), "it makes room");
+    });
+  }
+  p.thread("beside", [=] {
+    (void)s.try_receive(0);
+    (void)s.try_send(0, 1);
+  });
+  p.finally([=] { expect_dropped_or_got(s, 1); });
+}
+
 }  // namespace
 
 std::vector<Scenario> channel_tries() {
@@ -176,7 +244,12 @@ std::vector<Scenario> channel_tries() {
           {"never empty, locked", never_empty_locked, few},
           {"many", many},
           {"many beside one", many_beside_one, fewer},
-          {"never alone", never_alone, fewer}};
+          {"never alone", never_alone, fewer},
+          {"drops, receive", drops_beside_receive},
+          {"drops, close", drops_beside_close<1>, few},
+          {"drops, two slots, close", drops_beside_close<2>, few},
+          {"two drop", two_drop<1>, fewer},
+          {"two drop, two slots", two_drop<2>, fewer}};
 }
 
 }  // namespace weft::model

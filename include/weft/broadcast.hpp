@@ -126,18 +126,31 @@ class Broadcast {
   // To all who have subscribed by now; if nobody has, to nobody.
   //
   //   Suspends:  with OnFull::wait, while the slowest is `capacity` values
-  //              behind. Always a cancel point.
+  //              behind. First come, first in. Always a cancel point.
   //   Errors:    closed, or the reason; would_block (OnFull::drop_newest);
   //              cancelled, timed_out, exhausted (memory for the deadline).
-  //              Throws what moving T throws, and std::bad_alloc; then
-  //              nothing was sent, and nothing dropped.
+  //              On error the value is as it was, if T's move assignment is
+  //              noexcept; else it may have been moved from. Throws what
+  //              moving T throws, and std::bad_alloc; then nothing was sent,
+  //              and nothing dropped.
   //   Ordering:  everything before is visible after receive().
   //   Callers:   any fiber or thread, any number at once. All subscribers see
   //              one order.
-  Status send(T value, Deadline deadline = Deadline::never()) {
+  Status send(T&& value, Deadline deadline = Deadline::never()) {
     const auto state = state_;  // who is told may destroy this
-    return state->send(value, deadline);
+    return state->send(value, true, deadline);
   }
+  Status send(const T& value, Deadline deadline = Deadline::never()) {
+    return send(T(value), deadline);
+  }
+  // The same, but fails with would_block rather than wait, or drop anything. No
+  // cancel point.
+  //   Suspends:  never, but for what moving T does.
+  Status try_send(T&& value) {
+    const auto state = state_;
+    return state->send(value, false, Deadline::never());
+  }
+  Status try_send(const T& value) { return try_send(T(value)); }
   // From the next value on.
   //   Suspends:  never.
   //   Throws:    std::bad_alloc. Callers: any fiber or thread, as of all below.
@@ -297,11 +310,11 @@ namespace detail {
 template <typename T, typename H>
 class SubscriptionCase : public TokenCase {
  public:
-  SubscriptionCase(Subscription<T>& from, H handler) noexcept
+  SubscriptionCase(Subscription<T>& from, H handler) noexcept(kMoves<H>)
       : TokenCase(from ? &from.state_->sequencer() : nullptr, Errc::invalid),
         from_(&from),
         handler_(std::move(handler)) {}
-  SubscriptionCase(SubscriptionCase&& other) noexcept = default;
+  SubscriptionCase(SubscriptionCase&& other) = default;
 
   void prepare() noexcept {
     renew(*from_ ? &from_->state_->sequencer() : nullptr, Errc::invalid);
@@ -324,12 +337,13 @@ class SubscriptionCase : public TokenCase {
 template <typename T, typename H>
 class ChangedCase : public TokenCase {
  public:
-  ChangedCase(const Watch<T>& watch, std::uint64_t& seen, H handler) noexcept
+  ChangedCase(const Watch<T>& watch, std::uint64_t& seen,
+              H handler) noexcept(kMoves<H>)
       : TokenCase(&watch.changes_, Errc{}),
         watch_(&watch),
         seen_(&seen),
         handler_(std::move(handler)) {}
-  ChangedCase(ChangedCase&& other) noexcept = default;
+  ChangedCase(ChangedCase&& other) = default;
 
   void prepare() noexcept { use_token(Watch<T>::token_after(*seen_)); }
   void happen() { handler_(watch_->take(*seen_)); }

@@ -41,7 +41,8 @@
 
 namespace weft {
 
-// What a send does that finds the channel full.
+// What a send does that finds the channel full. Where it drops it never waits:
+// in a select on_send() is always ready then.
 enum class OnFull : std::uint8_t {
   wait,
   drop_newest,  // fails with would_block

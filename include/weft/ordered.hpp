@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -145,6 +146,16 @@ class OrderedReceiver {
     if (!turn) return turn.error();
     if (line_->first) return std::move(line_->first);
     return line_->tasks.receive(deadline);
+  }
+  // The same, but fails with would_block rather than wait, also if another is
+  // being served. No cancel point.
+  //   Suspends:  never.
+  Result<Task<T>> try_next() {
+    if (line_ == nullptr) return Errc::invalid;
+    const std::unique_lock turn(line_->turn, std::try_to_lock);
+    if (!turn) return Errc::would_block;
+    if (line_->first) return std::move(line_->first);
+    return line_->tasks.try_receive();
   }
 
   // Senders get `closed` or the reason; the children that are in line go on,

@@ -48,13 +48,15 @@ template <typename T>
 auto receive_into(std::optional<T>& slot, Receiver<T>& from) {
   return detail::ReceiveIntoCase<T>(slot, from);
 }
-// handler(Status) or handler(). The value is moved from only if it was sent.
+// handler(Status) or handler(). The value is moved from only if it was sent. A
+// channel that drops when it is full is always ready: as send().
 template <typename T, typename H>
 auto on_send(Sender<T>& to, std::type_identity_t<T>&& value, H handler) {
   detail::check_handler<H, Status>();
   return detail::SendCase<T, H>(to, value, std::move(handler));
 }
-// The same with a value that lives as long as the case: for a Selector.
+// The same with a value that lives as long as the case: for a Selector, and for
+// a case that is kept in a variable.
 template <typename T, typename H>
 auto on_send(Sender<T>& to,
              std::reference_wrapper<std::type_identity_t<T>> value, H handler) {
@@ -82,8 +84,8 @@ auto on_reached(Sequencer& sequencer, std::uint64_t token, H handler) {
 template <typename H>
 auto on_event(Event& event, H handler) {
   detail::check_handler<H, Status>();
-  return detail::ReachedCase<H>(detail::SelectAccess::sequencer(event), 0,
-                                std::move(handler));
+  return detail::ReachedCase<H>(detail::SelectAccess::sequencer(event),
+                                std::nullopt, std::move(handler));
 }
 // A waitable of one's own: handler(Status), which says ok or closed, or
 // handler(). With io, as wait().
@@ -127,6 +129,15 @@ template <typename Case>  // false: of a value that may go before it
 inline constexpr bool kLasts = true;
 template <typename T, typename H>
 inline constexpr bool kLasts<SendCase<T, H>> = false;
+
+// Of a case that was written before the call, and not in it.
+template <typename... Cases>
+constexpr void check_kept() {
+  static_assert(((kLasts<std::remove_cvref_t<Cases>> ||
+                  !std::is_lvalue_reference_v<Cases>)&&...),
+                "weft: the value may be gone before the select sends it: write "
+                "on_send() in the call, or give it std::ref(value)");
+}
 
 // What the functions above give.
 template <typename Case>
@@ -208,12 +219,14 @@ Result<std::size_t> select_among(bool fair, Cases&... cases) {
 template <typename... Cases>
 requires(detail::CaseOfSelect<std::remove_reference_t<Cases>>&&...)
     Result<std::size_t> select(Cases&&... cases) {
+  detail::check_kept<Cases...>();
   return detail::select_among(true, cases...);
 }
 // The same, but the first that is ready, in the order written.
 template <typename... Cases>
 requires(detail::CaseOfSelect<std::remove_reference_t<Cases>>&&...)
     Result<std::size_t> select_in_order(Cases&&... cases) {
+  detail::check_kept<Cases...>();
   return detail::select_among(false, cases...);
 }
 

@@ -29,8 +29,9 @@ enum class Point : std::uint8_t {
   spinning,   // who would have to wait gives the other side a moment first
   filling,    // a value is in its slot, which does not say so yet
   closing,    // a close has told some of those who wait, and not all
+  dropping,   // a send found the buffer full; the oldest value is still there
 };
-inline constexpr unsigned kPoints = 11;
+inline constexpr unsigned kPoints = 12;
 
 #if defined(WEFT_FAULTS)
 

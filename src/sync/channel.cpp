@@ -1,4 +1,4 @@
-// channel.cpp: the public face of channels, and what is done when one is full.
+// channel.cpp: the public face of channels.
 
 #include <cstdlib>
 #include <string>
@@ -13,21 +13,6 @@
 #include <weft/detail/channel.hpp>
 
 namespace weft {
-
-namespace sync {
-
-Status send_or_drop(ChannelCore& channel, void* value) noexcept {
-  for (;;) {
-    const Status sent = channel.try_send(value);
-    if (sent.error() != Errc::would_block) return sent;
-    const bool oldest =
-        channel.on_full() == OnFull::drop_oldest && channel.capacity() != 0;
-    if (!oldest || channel.drop_oldest()) channel.count_dropped();
-    if (!oldest) return sent;
-  }
-}
-
-}  // namespace sync
 
 namespace detail {
 
@@ -108,13 +93,13 @@ Status send(ChannelEnds& channel, void* value, Deadline deadline) noexcept {
   if (const auto end = begin(channel, Op::send, deadline); !end) return end;
   auto& core = core_of(channel);
   if (core.on_full() == OnFull::wait) return core.send(value, deadline);
-  return sync::send_or_drop(core, value);
+  return core.send_or_drop(value);
 }
 
 Status send_otherwise(ChannelEnds& channel, void* value,
                       Deadline deadline) noexcept {
   auto& core = core_of(channel);
-  if (core.on_full() != OnFull::wait) return sync::send_or_drop(core, value);
+  if (core.on_full() != OnFull::wait) return core.send_or_drop(value);
   return core.transfer<ChannelSide::sends>(value, deadline);
 }
 

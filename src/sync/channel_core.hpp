@@ -71,7 +71,6 @@ class ChannelCore {
   OnFull on_full() const noexcept { return on_full_; }
   std::string_view name() const noexcept { return name_; }
   std::uint64_t dropped() const noexcept { return dropped_.load(relaxed); }
-  void count_dropped() noexcept { dropped_.fetch_add(1, relaxed); }
 
   // Who holds it, for another.
   void hold(ChannelSide side) noexcept;
@@ -96,6 +95,9 @@ class ChannelCore {
   template <ChannelSide As>
   Status transfer(void* value, Deadline deadline) noexcept;
 
+  // Where full channels do not wait.
+  // Errors: would_block (it was dropped); those of the close.
+  Status send_or_drop(void* value) noexcept;
   // Destroys one value. False: there was none.
   bool drop_oldest() noexcept;
 
@@ -177,6 +179,7 @@ class ChannelCore {
   // Whose position it is.
   void put(std::uint64_t at, void* value) noexcept;
   void take(std::uint64_t at, void* to) noexcept;
+  void drop(std::uint64_t at, void* next) noexcept;
   // Without the lock, if nobody is in the way.
   bool send_at_once(void* value) noexcept;
   bool receive_at_once(void* to) noexcept;
@@ -198,6 +201,7 @@ class ChannelCore {
   Status pass(void* value, Deadline deadline) noexcept;
   template <ChannelSide As>
   Status carry_out(const Deal& deal, void* value) noexcept;
+  bool send_for_oldest(void* value) noexcept;
   template <ChannelSide As>
   void hand_over(WaitNode& partner, Fiber* owned, void* value) noexcept;
   std::size_t keep_late(std::size_t waiting) noexcept;
@@ -222,6 +226,7 @@ class ChannelCore {
   void own_now(std::uintptr_t me) noexcept;
   bool reserve(std::uint64_t& at) noexcept;
   bool claim(std::uint64_t& at) noexcept;
+  bool displace(std::uint64_t& at) noexcept;
   template <ChannelSide As>
   Deal agree() noexcept;
   bool mark_waiting(ChannelSide as) noexcept;
@@ -267,9 +272,5 @@ class ChannelCore {
   std::string_view name_;           // behind the slots
   detail::License* const license_;  // nullptr: none
 };
-
-// Any fiber or thread, where full channels do not wait. Errors: would_block (it
-// was dropped); those of the close.
-Status send_or_drop(ChannelCore& channel, void* value) noexcept;
 
 }  // namespace weft::sync

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/fault.hpp"
 #include "base/point.hpp"
-#include "sched/unchecked.hpp"
 #include "sync/channel_core.hpp"
 
 namespace weft::sync {
@@ -172,33 +170,6 @@ bool ChannelCore::tell_some(Woken& woken) noexcept {
   }
   if (piece != nullptr && !keeps) piece->destroy();
   return next;
-}
-
-bool ChannelCore::drop_oldest() noexcept {
-  struct Place {
-    ChannelCore& channel;
-    std::uint64_t at;
-    static void free(void* it) noexcept {
-      auto& place = *static_cast<Place*>(it);
-      detail::mark_free(place.channel.stamp(place.at), place.at,
-                        place.channel.tail_.lap);  // [free]
-      place.no_checks.reset();
-    }
-    std::optional<sched::Unchecked> no_checks{};  // others wait for the slot
-  } place{*this, 0};
-  enter();
-  const bool found = tail_.limit != 0 && claim(place.at);
-  const LateValue late = found || tail_.limit == 0 ? LateValue() : late_.take();
-  lock_.unlock();
-  if (found) {
-    place.no_checks.emplace();
-    element_.drop(value_in(place.at), &Place::free, &place);
-  }
-  if (late.piece != nullptr) {
-    element_.destroy(late.get());
-    late.piece->let_go();
-  }
-  return found || late.piece != nullptr;
 }
 
 std::size_t ChannelCore::size_hint() const noexcept {

@@ -66,7 +66,7 @@ bool try_channel(void* waitable, Waiter& waiter) noexcept {
   } else if (channel.on_full() == OnFull::wait) {
     io.result = channel.try_send(io.value);
   } else {
-    io.result = sync::send_or_drop(channel, io.value);
+    io.result = channel.send_or_drop(io.value);
     return true;
   }
   return io.result.error() != Errc::would_block;
@@ -148,9 +148,8 @@ SequencerCore& sequencer_at(void* waitable) noexcept {
   return SequencerAccess::core(*static_cast<Sequencer*>(waitable));
 }
 
-// Of an event, the next odd value.
 std::uint64_t token_of(const SequencerIo& io, std::uint64_t now) noexcept {
-  return io.token != 0 ? io.token : now | 1;
+  return io.token.value_or(now | 1);
 }
 
 bool is_reached(void* waitable, Waiter& waiter) noexcept {

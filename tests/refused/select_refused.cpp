@@ -109,12 +109,20 @@ auto answer() {
   (void)select(from, to);
 #elif defined(REFUSED_TEMPORARY)
   (void)selector.add(on_send(to, std::string("gone"), [] {}));
+#elif defined(REFUSED_KEPT)
+  auto kept = on_send(to, std::string("gone"), [] {});
+  (void)select(kept);
+#elif defined(REFUSED_KEPT_IN_ORDER)
+  auto kept = on_send(to, std::string("gone"), [] {});
+  (void)select_in_order(on_receive(from, [](const auto&) {}), kept);
 #elif defined(REFUSED_REFERENCE)
   (void)selector.add(on_send(to, std::ref(std::string("gone")), [] {}));
 #elif defined(REFUSED_DEADLINE)
   (void)selector.add(on_deadline(Deadline::never(), [] {}));
 #else
   (void)selector.add(on_send(to, std::ref(line), [] {}));
+  auto kept = on_send(to, std::ref(line), [] {});
+  (void)select(kept, on_send(to, std::string("here"), [] {}));
   (void)selector.add(on_done(task, [] {}));
   (void)selector.add(on_receive(from, [](const Result<std::string>&) {}));
 #endif

@@ -218,8 +218,10 @@ TEST_P(ChannelStormTest, AnswersThreadsAsASequentialChannelWould) {
   const int storms = rounds(300);
   base::Rng rng(3);
   for (int storm = 0; storm < storms; ++storm) {
+    constexpr OnFull kOnFull[] = {OnFull::wait, OnFull::drop_newest,
+                                  OnFull::drop_oldest};
     test::RecordedChannel channel(static_cast<std::size_t>(storm % 3),
-                                  lock_free());
+                                  lock_free(), kOnFull[storm / 3 % 3]);
     const auto run = [&channel](std::uint64_t seed) {
       base::Rng mine(seed);
       for (int i = 0; i < 4; ++i) {

@@ -8,7 +8,8 @@
 // who wait and how it was closed; so a call that waits happens in two steps:
 //
 //   send     enters: into the buffer, or behind it as one who waits. Ends: by
-//            its turn, with a close as C-12 says, or given up.
+//            its turn, with a close as C-12 says, or given up. Where full
+//            channels drop it does not wait: it fails, or the oldest goes.
 //   receive  takes the oldest value, of a sender if there is no buffer; fails
 //            when it is closed and nothing is left.
 //   close    of the sending side: who waits at a buffer is let in behind it,
@@ -30,6 +31,7 @@
 #include <tuple>
 #include <vector>
 
+#include <weft/channel.hpp>
 #include <weft/result.hpp>
 
 namespace weft::test {
@@ -84,8 +86,13 @@ class History {
 
 class Linearizer {
  public:
-  Linearizer(std::size_t capacity, const History& history)
-      : capacity_(capacity), calls_(history.all()) {}
+  Linearizer(std::size_t capacity, const History& history,
+             OnFull on_full = OnFull::wait)
+      : capacity_(capacity),
+        on_full_(capacity == 0 && on_full == OnFull::drop_oldest
+                     ? OnFull::drop_newest
+                     : on_full),
+        calls_(history.all()) {}
 
   bool is_legal() {
     State start;
@@ -113,6 +120,13 @@ class Linearizer {
   // Did what it answered leave no trace?
   static bool has_no_effect(const Operation& one) {
     return one.end == Errc::cancelled || one.end == Errc::timed_out;
+  }
+  // A send that may have to.
+  bool waits(const Operation& one) const {
+    return !one.is_try && on_full_ == OnFull::wait;
+  }
+  bool drops_oldest(const Operation& one) const {
+    return !one.is_try && on_full_ == OnFull::drop_oldest;
   }
   static bool never_ended(const Operation& one) {
     return one.ended == UINT64_MAX;
@@ -168,11 +182,14 @@ class Linearizer {
     }
     const bool room = capacity_ != 0 && next.inside.size() < capacity_ &&
                       next.senders.empty();
-    if (one.is_try) {
-      // At a rendezvous a try succeeds by way of a receiver, see receives().
-      if (one.end == Errc{} && room) {
+    if (!waits(one)) {
+      // At a rendezvous it succeeds by way of a receiver, see meets_try().
+      const bool makes_room = room || drops_oldest(one);
+      if (one.end == Errc{} && makes_room) {
+        if (!room) next.inside.erase(next.inside.begin());
         next.inside.push_back(one.value);
-      } else if (one.end != Errc::would_block || room) {
+      } else if (!has_no_effect(one) &&
+                 (one.end != Errc::would_block || makes_room)) {
         return false;
       }
       step = Step::over;
@@ -242,7 +259,7 @@ class Linearizer {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       const auto& other = calls_[i];
       if (state.steps[i] != Step::before || other.call != Call::send) continue;
-      if (!other.is_try || other.end != Errc{}) continue;
+      if (waits(other) || other.end != Errc{}) continue;
       if (other.began > first_end(state)) continue;
       if (!never_ended(one) && other.value != one.value) continue;
       State next = state;
@@ -279,14 +296,16 @@ class Linearizer {
   }
 
   const std::size_t capacity_;
+  const OnFull on_full_;
   const std::vector<Operation> calls_;
   std::set<State> seen_;
 };
 
 // Answers "" or the history that no channel has.
 inline std::string why_not_linearizable(std::size_t capacity,
-                                        const History& history) {
-  if (Linearizer(capacity, history).is_legal()) return "";
+                                        const History& history,
+                                        OnFull on_full = OnFull::wait) {
+  if (Linearizer(capacity, history, on_full).is_legal()) return "";
   std::ostringstream out;
   out << "no channel of capacity " << capacity << " answers so:";
   for (const auto& one : history.all()) out << "\n  " << one;

@@ -9,18 +9,22 @@
 // a copy that throws takes nothing, and of two who share a position one copies
 // in vain.
 //
-// Waiting is by two sequencers. sent: how many values there were, a subscriber
-// at p waits for p + 1. freed: low, a sender who finds the ring full waits for
-// low + 1. Both come to kNoMore when the broadcast is closed.
+// Subscribers wait by a sequencer, how many values there were: who is at p
+// waits for p + 1, and it comes to kNoMore at the close. Senders who find the
+// ring full stand in a line, each with his value; who makes room puts the first
+// one's in. So nobody who comes later is faster, and a sender who is slow to
+// run again, or never does, holds nobody up.
 //
 // Invariants
 //   B1  next - low <= the number of slots; low and next only grow.
 //   B2  wanted, of the slot of p, is the number of subscribers at or before p.
-//   B3  A sequencer moves after the change it tells of, under the same hold of
-//       the lock. In the code of who calls a check may stand anywhere, and its
-//       fiber may stop there for good; under a spin lock checks only count.
+//   B3  A sequencer moves, and a sender is told, after the change they tell of
+//       and under the same hold of the lock. In the code of who calls a check
+//       may stand anywhere, and its fiber may stop there for good; under a spin
+//       lock checks only count.
 //   B4  The users of a value are its slot and whoever copies it; the last of
 //       them destroys it, without the lock.
+//   B5  Senders are in line only while the ring is full.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +37,7 @@
 #include <utility>
 
 #include "weft/channel.hpp"
+#include "weft/future.hpp"
 #include "weft/result.hpp"
 #include "weft/sequencer.hpp"
 #include "weft/time.hpp"
@@ -73,28 +78,14 @@ class BroadcastState {
   }
 
   // Any fiber or thread, as all below.
-  Status send(T& value, Deadline deadline) {
-    WEFT_TRY(begin_channel_op(this, true, deadline));
+  Status send(T& value, bool may_wait, Deadline deadline) {
+    WEFT_TRY(begin_channel_op(this, may_wait, deadline));
     auto made = std::make_unique<Value>(value);
-    for (;;) {
-      Unused unused;
-      std::unique_lock hold(lock_);
-      if (closed_) return reason_;
-      if (next_ - low_ == capacity_ && on_full_ == OnFull::drop_newest) {
-        return Errc::would_block;
-      }
-      if (next_ - low_ == capacity_ && on_full_ == OnFull::wait) {
-        const auto token = low_ + 1;
-        hold.unlock();
-        WEFT_TRY(freed_.wait(token, deadline));
-        continue;
-      }
-      if (next_ - low_ == capacity_) empty(slot(low_++), unused);
-      slot(next_++) = {made.release(), cursors_.size()};
-      sent_.advance(next_);  // B3
-      free_unwanted(unused);
-      return {};
+    const Status sent = put(made, may_wait, deadline);
+    if constexpr (std::is_nothrow_move_assignable_v<T>) {
+      if (made != nullptr) value = std::move(made->is);  // it is still his
     }
+    return sent;
   }
 
   // nullopt: nothing yet. Else a value, or why there is none any more.
@@ -170,7 +161,7 @@ class BroadcastState {
     if (std::exchange(closed_, true)) return;
     reason_ = reason;
     sent_.advance(kNoMore);  // B3
-    freed_.advance(kNoMore);
+    while (first_ != nullptr) pop().told.set(reason);
   }
   bool closed() noexcept {
     const std::lock_guard hold(lock_);
@@ -199,6 +190,12 @@ class BroadcastState {
     }
     Value* first = nullptr;
   };
+  // A sender who waits for room, on his stack.
+  struct Waiting {
+    Value* value;  // nullptr: it is in the ring
+    Future<> told{};
+    Waiting* next = nullptr;
+  };
   struct Copying {
     ~Copying() {
       Unused unused;
@@ -208,6 +205,36 @@ class BroadcastState {
     BroadcastState& state;
     Value* value;
   };
+
+  // Takes the value if it is sent.
+  Status put(std::unique_ptr<Value>& made, bool may_wait, Deadline deadline) {
+    Unused unused;
+    std::unique_lock hold(lock_);
+    if (closed_) return reason_;
+    if (is_full()) {
+      if (!may_wait || on_full_ == OnFull::drop_newest) {
+        return Errc::would_block;
+      }
+      if (on_full_ == OnFull::wait) return stand_in_line(made, hold, deadline);
+      empty(slot(low_++), unused);
+    }
+    append(made.release());
+    free_unwanted(unused);
+    return {};
+  }
+  Status stand_in_line(std::unique_ptr<Value>& made,
+                       std::unique_lock<SpinLock>& hold, Deadline deadline) {
+    Waiting self{made.release()};
+    *last_ = &self;
+    last_ = &self.next;
+    hold.unlock();
+    const Status end = self.told.wait(deadline);
+    hold.lock();  // who tells has gone then
+    if (self.value == nullptr) return {};
+    leave_line(self);
+    made.reset(self.value);
+    return end;
+  }
 
   Slot& slot(std::uint64_t position) noexcept {
     return slots_[static_cast<std::size_t>(position % capacity_)];
@@ -228,10 +255,34 @@ class BroadcastState {
     cursor.next = low_;
   }
   void free_unwanted(Unused& unused) noexcept {
-    while (low_ != next_ && slot(low_).wanted == 0) {
-      empty(slot(low_++), unused);
+    for (;;) {
+      while (low_ != next_ && slot(low_).wanted == 0) {
+        empty(slot(low_++), unused);
+      }
+      if (first_ == nullptr || is_full()) return;
+      Waiting& sender = pop();
+      append(std::exchange(sender.value, nullptr));
+      sender.told.set();  // B3
     }
-    if (on_full_ == OnFull::wait) freed_.advance(low_);  // B3
+  }
+  bool is_full() const noexcept { return next_ - low_ == capacity_; }
+  void append(Value* value) noexcept {
+    slot(next_++) = {value, cursors_.size()};
+    sent_.advance(next_);  // B3
+  }
+  Waiting& pop() noexcept {
+    Waiting& one = *first_;
+    leave_line(one);
+    return one;
+  }
+  // Nothing if it has left it already.
+  void leave_line(Waiting& one) noexcept {
+    for (Waiting** at = &first_; *at != nullptr; at = &(*at)->next) {
+      if (*at != &one) continue;
+      *at = one.next;
+      if (last_ == &one.next) last_ = at;
+      return;
+    }
   }
   // The value there was taken; it may have been dropped meanwhile. Unlocks.
   void advance(Cursor& cursor, std::unique_lock<SpinLock>& hold) noexcept {
@@ -246,13 +297,14 @@ class BroadcastState {
   // up by who leaves, and for those who are told.
   SpinLock lock_;
   Sequencer sent_;
-  Sequencer freed_;
   std::unique_ptr<Slot[]> slots_;  // the rest is guarded by lock_
   const std::size_t capacity_;     // immutable
   const OnFull on_full_;           // immutable
   std::uint64_t low_ = 0;
   std::uint64_t next_ = 0;
   std::list<Cursor> cursors_;
+  Waiting* first_ = nullptr;  // in line: B5
+  Waiting** last_ = &first_;
   bool closed_ = false;
   Error reason_{Errc::closed};
 };

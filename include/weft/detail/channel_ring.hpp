@@ -26,7 +26,12 @@
 //       empty, for a receiver; for a sender in both words, in head by the
 //       exchange that shows it to be full. So receivers wait only at an empty
 //       buffer, senders only at a full one.
+//       Who displaces the oldest value sets it in head by such an exchange,
+//       until he has moved tail as well, under one hold of the lock.
 //   N3  head <= tail <= head + lap, and both only grow.
+//   N4  Without the lock tail moves from p when the slot has the stamp p, which
+//       who took p - lap from head writes. Or he moves it himself, under the
+//       lock: then the slot is never free, and its next stamp is p + 1.
 //
 // Edges
 //   [fill]  mark_filled() -> claim(): the value.

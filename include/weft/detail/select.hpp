@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "weft/detail/channel.hpp"
@@ -28,7 +29,7 @@ extern const WaitOps kIsSet;      // an AnyFuture
 extern const WaitOps kIsReached;  // a Sequencer, with a SequencerIo
 
 struct SequencerIo {
-  std::uint64_t token = 0;
+  std::optional<std::uint64_t> token;  // none: the next odd value
   Sequencer::Future* done = nullptr;
 };
 

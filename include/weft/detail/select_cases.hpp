@@ -61,6 +61,10 @@ constexpr void check_receives() {
   check_returns_void<H, Result<T>>();
 }
 
+// A case with a handler is made, and moved, without throwing if the handler is.
+template <typename H>
+inline constexpr bool kMoves = std::is_nothrow_move_constructible_v<H>;
+
 // What a case does besides its wait: handler(result), or handler() for one that
 // does not want to know.
 template <typename H, typename Make>
@@ -87,9 +91,9 @@ bool happens(Case& one) {
 template <typename T, typename H>
 class ReceiveCase : public SelectCase {
  public:
-  ReceiveCase(Receiver<T>& from, H handler) noexcept
+  ReceiveCase(Receiver<T>& from, H handler) noexcept(kMoves<H>)
       : SelectCase(kReceives), from_(&from), handler_(std::move(handler)) {}
-  ReceiveCase(ReceiveCase&& other) noexcept = default;
+  ReceiveCase(ReceiveCase&& other) = default;
 
   void prepare() noexcept {
     renew(ChannelAccess::channel(*from_), ChannelAccess::refused(*from_));
@@ -136,12 +140,12 @@ class ReceiveIntoCase : public SelectCase {
 template <typename T, typename H>
 class SendCase : public SelectCase {
  public:
-  SendCase(Sender<T>& to, T& value, H handler) noexcept
+  SendCase(Sender<T>& to, T& value, H handler) noexcept(kMoves<H>)
       : SelectCase(kSends),
         to_(&to),
         value_(std::addressof(value)),
         handler_(std::move(handler)) {}
-  SendCase(SendCase&& other) noexcept = default;
+  SendCase(SendCase&& other) = default;
 
   void prepare() noexcept {
     renew(ChannelAccess::channel(*to_), ChannelAccess::refused(*to_));
@@ -168,9 +172,9 @@ class LastingSendCase : public SendCase<T, H> {
 template <typename T, typename H>
 class DoneCase : public SelectCase {
  public:
-  DoneCase(Task<T>& task, H handler) noexcept
+  DoneCase(Task<T>& task, H handler) noexcept(kMoves<H>)
       : SelectCase(kIsDone), task_(&task), handler_(std::move(handler)) {}
-  DoneCase(DoneCase&& other) noexcept = default;
+  DoneCase(DoneCase&& other) = default;
 
   void prepare() noexcept { renew(SelectAccess::frame(*task_), Errc{}); }
   void happen() {
@@ -185,11 +189,11 @@ class DoneCase : public SelectCase {
 template <typename T, typename H>
 class SetCase : public SelectCase {
  public:
-  SetCase(Future<T>& future, H handler) noexcept
+  SetCase(Future<T>& future, H handler) noexcept(kMoves<H>)
       : SelectCase(kIsSet, static_cast<AnyFuture*>(&future)),
         future_(&future),
         handler_(std::move(handler)) {}
-  SetCase(SetCase&& other) noexcept = default;
+  SetCase(SetCase&& other) = default;
 
   void prepare() noexcept {}
   void happen() {
@@ -209,8 +213,8 @@ class TokenCase : public SelectCase {
   TokenCase(TokenCase&& other) noexcept : SelectCase(std::move(other)) {}
 
  protected:
-  // token 0: the next odd value, which sets an Event.
-  void use_token(std::uint64_t token) noexcept {
+  // None: the next odd value, which sets an Event.
+  void use_token(std::optional<std::uint64_t> token) noexcept {
     io_ = {token, &done_};
     use(&io_);
   }
@@ -223,11 +227,12 @@ class TokenCase : public SelectCase {
 template <typename H>
 class ReachedCase : public TokenCase {
  public:
-  ReachedCase(Sequencer& sequencer, std::uint64_t token, H handler) noexcept
+  ReachedCase(Sequencer& sequencer, std::optional<std::uint64_t> token,
+              H handler) noexcept(kMoves<H>)
       : TokenCase(&sequencer, Errc{}),
         token_(token),
         handler_(std::move(handler)) {}
-  ReachedCase(ReachedCase&& other) noexcept = default;
+  ReachedCase(ReachedCase&& other) = default;
 
   void prepare() noexcept { use_token(token_); }
   void happen() {
@@ -235,19 +240,19 @@ class ReachedCase : public TokenCase {
   }
 
  private:
-  std::uint64_t token_;
+  std::optional<std::uint64_t> token_;
   H handler_;
 };
 
 template <typename W, typename H>
 class OwnCase : public SelectCase {
  public:
-  OwnCase(W& waitable, void* io, H handler) noexcept
+  OwnCase(W& waitable, void* io, H handler) noexcept(kMoves<H>)
       : SelectCase(kWaitOps<W>, &waitable),
         own_(&waitable),
         io_(io),
         handler_(std::move(handler)) {}
-  OwnCase(OwnCase&& other) noexcept = default;
+  OwnCase(OwnCase&& other) = default;
 
   void prepare() noexcept {
     renew(own_, Errc{});  // it may have been closed, and opened again

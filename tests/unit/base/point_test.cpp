@@ -69,7 +69,7 @@ TEST(Point, DisturbsOnlyAsLongAsADisturbanceLives) {
 }
 
 TEST(Point, HasAPlaceForEachPoint) {
-  EXPECT_EQ(static_cast<unsigned>(Point::closing) + 1, kPoints);
+  EXPECT_EQ(static_cast<unsigned>(Point::dropping) + 1, kPoints);
 }
 
 #else

@@ -4,16 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "support/gate.hpp"
+#include "support/gives_up.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
 namespace {
+
+using namespace std::chrono_literals;
 
 class BroadcastValuesTest : public test::WorkersTest {};
 INSTANTIATE_TEST_SUITE_P(Workers, BroadcastValuesTest,
@@ -110,6 +114,53 @@ TEST_P(BroadcastValuesTest, AMoveThatThrowsSendsAndDropsNothing) {
     EXPECT_EQ(mine.missed(), 0u);
     EXPECT_EQ(mine.receive().value().number, 1);
     EXPECT_EQ(mine.try_receive().error(), Errc::would_block);
+  });
+}
+
+TEST_P(BroadcastValuesTest, StayTheirSendersIfTheyAreNotSent) {
+  in_fiber([] {
+    auto value = std::make_shared<int>(1);
+    Broadcast<std::shared_ptr<int>> waits(1, OnFull::wait);
+    Broadcast<std::shared_ptr<int>> refuses(1, OnFull::drop_newest);
+    auto first = waits.subscribe();
+    auto second = refuses.subscribe();
+    EXPECT_TRUE(waits.send(value));
+    EXPECT_TRUE(refuses.send(value));
+    const auto not_sent = [&value](Status end, Errc why) {
+      EXPECT_EQ(end.error(), why);
+      EXPECT_NE(value, nullptr);
+    };
+    not_sent(waits.send(std::move(value), Deadline::after(-1s)),
+             Errc::timed_out);
+    not_sent(waits.send(std::move(value), Deadline::after(1us)),
+             Errc::timed_out);
+    not_sent(refuses.send(std::move(value)), Errc::would_block);
+    test::cancel_parked(
+        [&] { not_sent(waits.send(std::move(value)), Errc::cancelled); });
+    waits.close();
+    not_sent(waits.send(std::move(value)), Errc::closed);
+    EXPECT_TRUE(second.receive());
+    EXPECT_TRUE(refuses.send(std::move(value)));
+    EXPECT_EQ(value, nullptr);
+  });
+}
+
+TEST_P(BroadcastValuesTest, ATryNeitherWaitsNorDrops) {
+  in_fiber([] {
+    for (const auto on_full :
+         {OnFull::wait, OnFull::drop_newest, OnFull::drop_oldest}) {
+      Broadcast<std::shared_ptr<int>> news(1, on_full);
+      auto value = std::make_shared<int>(1);
+      EXPECT_TRUE(news.try_send(value));  // to nobody
+      auto mine = news.subscribe();
+      EXPECT_TRUE(news.try_send(value));
+      EXPECT_EQ(news.try_send(std::move(value)).error(), Errc::would_block);
+      EXPECT_NE(value, nullptr);
+      EXPECT_EQ(mine.missed(), 0u);
+      EXPECT_EQ(mine.receive().value(), value);
+      news.close();
+      EXPECT_EQ(news.try_send(value).error(), Errc::closed);
+    }
   });
 }
 

@@ -75,6 +75,42 @@ TEST(ChannelOwnerTest, OutlivesItsOwner) {
   EXPECT_EQ(channel.receiver.receive().error(), Errc::closed);
 }
 
+// Who displaces the oldest value moves both ends under the lock, as an owner
+// and as another.
+TEST(ChannelOwnerTest, IsFullForItsOwnerAsForOthers) {
+  auto runtime = Runtime::start({.workers = 1}).value();
+  auto channel =
+      make_channel<std::int64_t>(kOwnerSlots, {.on_full = OnFull::drop_oldest});
+  const auto slots = static_cast<std::int64_t>(kOwnerSlots);
+  runtime
+      .run([&] {
+        Nursery nursery;
+        nursery.spawn([&] {
+          for (std::int64_t i = 0; i < kFirst; ++i) {
+            ASSERT_EQ(channel.receiver.receive().value(), i);
+          }
+        });
+        for (std::int64_t i = 0; i < kFirst; ++i) {
+          while (channel.sender.size() == kOwnerSlots) this_fiber::yield();
+          channel.sender.send(i).value();
+        }
+        nursery.join().value();
+        EXPECT_EQ(is_own(channel.sender), base::membarrier_works());
+        for (std::int64_t i = 0; i < slots + 2; ++i) {
+          channel.sender.send(i).value();
+        }
+        EXPECT_EQ(is_own(channel.sender), base::membarrier_works());
+      })
+      .value();
+  EXPECT_EQ(channel.sender.dropped(), 2u);
+  channel.sender.send(slots + 2).value();
+  EXPECT_FALSE(is_own(channel.sender));
+  EXPECT_EQ(channel.sender.dropped(), 3u);
+  for (std::int64_t i = 0; i < slots; ++i) {
+    EXPECT_EQ(channel.receiver.receive().value(), i + 3);
+  }
+}
+
 // Others come in the middle of it, by each way there is.
 TEST(ChannelOwnerTest, LosesNothingToThoseWhoCome) {
   auto runtime = Runtime::start({.workers = 1}).value();

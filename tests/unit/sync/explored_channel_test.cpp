@@ -226,8 +226,8 @@ TEST(ExploredSelect, WaitsForADeadlineAlone) {
 }
 
 // Any short programs of up to three fibers.
-void run_any(Simulation& sim, std::size_t capacity) {
-  RecordedChannel channel(capacity);
+void run_any(Simulation& sim, std::size_t capacity, OnFull on_full) {
+  RecordedChannel channel(capacity, /*lock_free=*/true, on_full);
   RecordedChannel other(1);
   int next = 1;
   const auto any_call = [&] {
@@ -282,12 +282,16 @@ void run_any(Simulation& sim, std::size_t capacity) {
 TEST(ExploredChannel, AnswersAsASequentialChannelWould) {
   for (const std::size_t capacity : {0u, 1u, 2u}) {
     for (const auto search : {Search::random, Search::pct}) {
-      (void)testing::explore_test(
-          {.search = search,
-           .schedules = static_cast<std::uint64_t>(test::scaled(1'500)),
-           .faults = {Fault::spurious_wake, Fault::time_passes,
-                      Fault::cancel_at_checkpoint}},
-          [=](Simulation& sim) { run_any(sim, capacity); });
+      for (const auto on_full :
+           {OnFull::wait, OnFull::drop_newest, OnFull::drop_oldest}) {
+        const int schedules = on_full == OnFull::wait ? 1'500 : 500;
+        (void)testing::explore_test(
+            {.search = search,
+             .schedules = static_cast<std::uint64_t>(test::scaled(schedules)),
+             .faults = {Fault::spurious_wake, Fault::time_passes,
+                        Fault::cancel_at_checkpoint}},
+            [=](Simulation& sim) { run_any(sim, capacity, on_full); });
+      }
     }
   }
 }

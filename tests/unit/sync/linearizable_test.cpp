@@ -16,10 +16,11 @@ constexpr auto kClose = Call::close_sender;
 constexpr auto kHangUp = Call::close_receiver;
 constexpr Errc kOk{};
 
-bool is_legal(std::size_t capacity, std::initializer_list<Operation> calls) {
+bool is_legal(std::size_t capacity, std::initializer_list<Operation> calls,
+              OnFull on_full = OnFull::wait) {
   History history;
   for (const auto& one : calls) history.add(one);
-  return Linearizer(capacity, history).is_legal();
+  return Linearizer(capacity, history, on_full).is_legal();
 }
 
 TEST(Linearizable, AcceptsOneCallAfterTheOther) {
@@ -73,6 +74,48 @@ TEST(Linearizable, RejectsAnotherOrder) {
                             {kSend, false, 2, kOk, 3, 4},
                             {kReceive, false, 1, kOk, 5, 6},
                             {kReceive, false, 2, kOk, 7, 8}}));
+}
+
+TEST(Linearizable, DropsAsItIsTold) {
+  const std::initializer_list<Operation> oldest = {
+      {kSend, false, 1, kOk, 1, 2},
+      {kSend, false, 2, kOk, 3, 4},
+      {kSend, true, 3, Errc::would_block, 5, 6},
+      {kReceive, false, 2, kOk, 7, 8}};
+  EXPECT_TRUE(is_legal(1, oldest, OnFull::drop_oldest));
+  EXPECT_FALSE(is_legal(2, oldest, OnFull::drop_oldest));
+  EXPECT_FALSE(is_legal(1, oldest, OnFull::drop_newest));
+  EXPECT_FALSE(is_legal(1, oldest));
+  const std::initializer_list<Operation> newest = {
+      {kSend, false, 1, kOk, 1, 2},
+      {kSend, false, 2, Errc::would_block, 3, 4},
+      {kReceive, false, 1, kOk, 5, 6}};
+  EXPECT_TRUE(is_legal(1, newest, OnFull::drop_newest));
+  EXPECT_FALSE(is_legal(2, newest, OnFull::drop_newest));
+  EXPECT_FALSE(is_legal(1, newest, OnFull::drop_oldest));
+  EXPECT_FALSE(is_legal(1, newest));
+}
+
+// There was room by then, or it was closed: nothing may be gone.
+TEST(Linearizable, RejectsADropForNothing) {
+  EXPECT_FALSE(is_legal(1,
+                        {{kSend, false, 1, kOk, 1, 2},
+                         {kSend, false, 2, Errc::closed, 3, 6},
+                         {kClose, false, 0, kOk, 4, 5},
+                         {kReceive, false, 0, Errc::closed, 7, 8}},
+                        OnFull::drop_oldest));
+  EXPECT_FALSE(is_legal(2,
+                        {{kSend, false, 1, kOk, 1, 2},
+                         {kSend, false, 2, kOk, 3, 4},
+                         {kSend, false, 3, kOk, 5, 8},
+                         {kReceive, false, 1, kOk, 6, 7},
+                         {kReceive, false, 3, kOk, 9, 10}},
+                        OnFull::drop_oldest));
+  EXPECT_FALSE(is_legal(1,
+                        {{kSend, false, 1, kOk, 1, 2},
+                         {kSend, false, 2, kOk, 3, 6},
+                         {kReceive, true, 0, Errc::would_block, 4, 5}},
+                        OnFull::drop_oldest));
 }
 
 TEST(Linearizable, RejectsASendAfterTheClose) {

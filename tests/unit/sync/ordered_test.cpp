@@ -257,6 +257,34 @@ TEST_P(OrderedTest, TellsAFailedChildFromTheEnd) {
   });
 }
 
+TEST_P(OrderedTest, TriesWithoutAWait) {
+  in_fiber([] {
+    Nursery nursery;
+    auto [jobs, results] = make_ordered<int>(nursery, 2);
+    EXPECT_EQ(results.try_next().error(), Errc::would_block);
+    Event go;
+    ASSERT_TRUE(jobs.spawn([&]() -> Result<int> {
+      WEFT_TRY(go.wait());
+      return 1;
+    }));
+    auto served = nursery.spawn([&results = results] {
+      return results.receive();  // which waits for the child
+    });
+    await_parked(served);
+    ASSERT_TRUE(jobs.spawn([] { return 2; }));
+    EXPECT_EQ(results.try_next().error(), Errc::would_block);
+    go.set();
+    EXPECT_EQ(served.join().value(), 1);
+    auto child = results.try_next();
+    ASSERT_TRUE(child);
+    EXPECT_EQ(child->join().value(), 2);
+    jobs.close(Error::user(4));
+    EXPECT_EQ(results.try_next().error(), Error::user(4));
+    EXPECT_EQ(OrderedReceiver<int>().try_next().error(), Errc::invalid);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
 TEST_P(OrderedTest, GivesTheChildThatAReceiveGaveUpNext) {
   in_fiber([] {
     Event may_end;

@@ -11,8 +11,11 @@ namespace weft::test {
 
 class RecordedChannel {
  public:
-  explicit RecordedChannel(std::size_t capacity, bool lock_free = true)
-      : channel_(make_channel<int>(capacity, {.lock_free = lock_free})) {}
+  explicit RecordedChannel(std::size_t capacity, bool lock_free = true,
+                           OnFull on_full = OnFull::wait)
+      : channel_(make_channel<int>(
+            capacity, {.on_full = on_full, .lock_free = lock_free})),
+        on_full_(on_full) {}
 
   Errc send(int value, Deadline deadline = Deadline::never()) {
     const auto call = history_.begin(Call::send, value);
@@ -71,7 +74,8 @@ class RecordedChannel {
 
   // Once no call is under way. "": it is.
   std::string why_not_linearizable() const {
-    return test::why_not_linearizable(channel_.sender.capacity(), history_);
+    return test::why_not_linearizable(channel_.sender.capacity(), history_,
+                                      on_full_);
   }
 
  private:
@@ -87,6 +91,7 @@ class RecordedChannel {
   }
 
   Channel<int> channel_;
+  OnFull on_full_;
   History history_;
 };
 
