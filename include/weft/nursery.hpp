@@ -189,8 +189,9 @@ class Nursery {
   //              argument: some still run, join again); exhausted (all left
   //              wait to be recharged, without deadline or cancel, nobody else
   //              called wait_exhausted(): recharge or cancel, and join again).
-  //              cancel() by oneself is no error. Rethrows a child's exception;
-  //              in a client built with -fno-exceptions: panicked.
+  //              cancel() by oneself is no error. Rethrows a child's exception
+  //              (BadResult of cancelled, timed_out: as if it had returned the
+  //              error); in a client built with -fno-exceptions: panicked.
   //   Ordering:  everything the children did is visible afterwards.
   //   Callers:   the owner; not a child.
   template <typename OnException = detail::OnException>
@@ -373,25 +374,51 @@ decltype(auto) call_scoped(F&& f, Args&&... args) {
   }
 }
 
+// How with_nursery() calls its body: in files built with exceptions, what
+// value() throws when a stop ends a wait is as if the body had returned it.
+struct LetsPass {
+  template <typename T, typename F>
+  static Result<T> call(F&& body, Nursery& nursery) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Nursery&>>) {
+      std::invoke(std::forward<F>(body), nursery);
+      return {};
+    } else {
+      return Result<T>(std::invoke(std::forward<F>(body), nursery));
+    }
+  }
+};
+#if defined(__cpp_exceptions)
+struct CatchesStop {
+  template <typename T, typename F>
+  static Result<T> call(F&& body, Nursery& nursery) {
+    try {
+      return LetsPass::call<T>(std::forward<F>(body), nursery);
+    } catch (const BadResult& bad) {
+      if (!tells_of_stop(bad.error)) throw;
+      return bad.error;
+    }
+  }
+};
+using OnStop = CatchesStop;
+#else
+using OnStop = LetsPass;
+#endif
+
 }  // namespace detail
 
 // Runs body(nursery) and joins. An error or an exception of the body cancels
 // first. Gives the first failure in time, the body's or a child's; else the
-// body's value. An exception of the body waits for the children, then goes on.
-template <typename F>
+// body's value. A BadResult of cancelled or timed_out counts as returned; any
+// other exception of the body waits for the children, then goes on.
+template <typename F, typename OnStop = detail::OnStop>
 auto with_nursery(const NurseryOptions& options, F&& body)
     -> Result<typename detail::BodyOf<F>::type> {
   using T = typename detail::BodyOf<F>::type;
   Nursery nursery(options);
-  if constexpr (std::is_void_v<std::invoke_result_t<F, Nursery&>>) {
-    std::invoke(std::forward<F>(body), nursery);
-    return nursery.join();
-  } else {
-    Result<T> result(std::invoke(std::forward<F>(body), nursery));
-    if (!result) return nursery.fail(result.error());
-    if (Status end = nursery.join(); !end) return end.error();
-    return result;
-  }
+  auto result = OnStop::template call<T>(std::forward<F>(body), nursery);
+  if (!result) return nursery.fail(result.error());
+  if (Status end = nursery.join(); !end) return end.error();
+  return result;
 }
 
 template <typename F>

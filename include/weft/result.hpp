@@ -127,6 +127,12 @@ using OnBadResult = Throws;
 using OnBadResult = Aborts;
 #endif
 
+// What a stop makes of a wait. Of a fiber's end it counts as returned, also if
+// value() threw it.
+constexpr bool tells_of_stop(Error error) noexcept {
+  return error == Errc::cancelled || error == Errc::timed_out;
+}
+
 template <typename T>
 inline constexpr bool is_result = false;
 template <typename T>
