@@ -203,10 +203,12 @@ class Nursery {
 
   // The way out on an error: cancels, waits, and gives the first failure in
   // time, a child's or this one.  return nursery.fail(job.error());
+  // Errc{} becomes invalid, as it does if a body returns it as an error.
   //
   //   Suspends, Ordering, Callers:  as join().
   template <typename OnException = detail::OnException>
   Error fail(Error error) {
+    error = detail::as_failure(error);
     refuse(error);
     cancel();
     const Status end = join<OnException>();

@@ -150,7 +150,7 @@ struct ClosureSlot {
 template <typename T>
 inline void put_result(void* storage, Result<T>&& result, Outcome& outcome) {
   if (!result) {
-    ::new (storage) Error(result.error());
+    ::new (storage) Error(as_failure(result.error()));
     outcome = Outcome::error;
     return;
   }
