@@ -126,7 +126,8 @@ class Nursery {
   Nursery& operator=(const Nursery&) = delete;
   // If not joined: cancels, and waits for the children. A failure that join()
   // has not reported becomes the current fiber's own, unless that fails anyway;
-  // a plain thread has no parent to tell, so there it prints and aborts.
+  // a plain thread has no parent to tell, so there it prints and aborts. So it
+  // does in a fiber without memory to keep the failure; join() needs none.
   ~Nursery();
 
   // Starts a child: f(args...), or f(Nursery&, args...) to give it a nursery of
