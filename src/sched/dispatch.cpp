@@ -8,6 +8,7 @@
 #include "base/point.hpp"
 #include "sched/foreign_locks.hpp"
 #include "sched/simulator.hpp"
+#include "sched/stop.hpp"
 
 namespace weft::sched {
 
@@ -45,7 +46,11 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     let_go();
     fresh.set_error(fresh.skip_body ? Error(to_errc(stop_of(fresh)))
                                     : Error::out_of(Resource::stacks));
-    if (!fresh.skip_body) report_failure(fresh);
+    if (fresh.skip_body) {
+      pass_on(fresh);
+    } else {
+      report_failure(fresh);
+    }
     (void)finish(fresh);
     current = before;
     return nullptr;

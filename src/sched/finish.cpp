@@ -22,7 +22,8 @@ bool failed(const Fiber& fiber) noexcept {
 }  // namespace
 
 // A failure becomes the nursery's, unless it is the answer to a stop. Whom a
-// sibling's failure stopped ends with that.
+// sibling's failure stopped ends with that. Of a stop further out the nursery
+// hears at the latest now, for its join to tell.
 void Worker::report_failure(Fiber& fiber) noexcept {
   if (!fiber.answers_stop()) {
     if (fiber.outcome == Outcome::exception) {
@@ -30,6 +31,8 @@ void Worker::report_failure(Fiber& fiber) noexcept {
     } else {
       fail(fiber, {fiber.error()});
     }
+  } else if (fiber.family().stopped() == fiber::Stop::none) {
+    pass_on(fiber);
   } else if (fiber.family().cause() == fiber::Cause::failure) {
     auto first = fiber.family().first_failure();
     if (first.exception != nullptr) {

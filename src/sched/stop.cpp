@@ -81,6 +81,12 @@ fiber::Stop look(Fiber& self) noexcept {
   return why;
 }
 
+void pass_on(const Fiber& self) noexcept {
+  Fiber* owned = nullptr;
+  fiber::pass_on(self, owned);
+  (void)enqueue(owned);
+}
+
 bool arm(Scheduler& scheduler, fiber::Timeout& timeout,
          std::int64_t when) noexcept {
   Worker* const here = worker_or_null();

@@ -29,6 +29,18 @@ inline fiber::Stop stopped_here(fiber::Fiber& self) noexcept {
   return self.word.must_look() ? look(self) : fiber::Stop::none;
 }
 
+// The same of one that computes, and may keep those from their worker who would
+// tell it: told or not.
+inline fiber::Stop stopped_around(fiber::Fiber& self) noexcept {
+  if (!self.word.must_look() &&
+      fiber::stop_around(self.scope, self) == fiber::Stop::none) {
+    return fiber::Stop::none;
+  }
+  return look(self);
+}
+// Whoever ends the fiber, which was stopped: its nurseries may not know yet.
+void pass_on(const fiber::Fiber& self) noexcept;
+
 // Whoever orders calls for this timeout: its scope is stopped at `when`, which
 // is not kNever. Stops nobody itself. False: no memory.
 [[nodiscard]] bool arm(Scheduler& scheduler, fiber::Timeout& timeout,
