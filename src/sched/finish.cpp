@@ -214,16 +214,13 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
   if (child.word.state_now() != fiber::State::fresh || !take_unstarted(child)) {
     return false;
   }
-  if (!can_host(joiner, child)) {  // asked once it is ours and cannot end
+  // Asked once it is ours and cannot end.
+  if (!can_host(joiner, child) || !child.join.begin_in_place()) {
     put_back(child);
     return false;
   }
-  auto& here = call_in_place(joiner, child, child.word.start_alone(id()));
-  if (!child.join.finish_in_place()) [[unlikely]] {
-    const auto [holder, reclaim] = child.join.finish();
-    WEFT_CHECK(!reclaim, "a Task is destroyed while somebody joins it");
-    here.settle_joiner(*holder, false);
-  }
+  call_in_place(joiner, child, child.word.start_alone(id()));
+  child.join.finish_in_place();
   return true;
 }
 
