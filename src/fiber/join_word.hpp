@@ -91,10 +91,15 @@ class JoinWord {
     return true;
   }
 
-  // Holder only, as drop(), while nobody can start the fiber; or the worker
-  // that reclaims it.
+  // Holder only, as drop(), while nobody can start the fiber.
   void drop_unstarted() noexcept {
+    WEFT_CHECK(word_.load(relaxed) == kNone,  // the holder's
+               "a Task is destroyed while somebody waits for it");
     word_.store(kDropped, relaxed);  // published with the queue it is in
+  }
+  // The worker that reclaims it, and goes on with it first.
+  void drop_again() noexcept {
+    word_.store(kDropped, relaxed);  // nobody else is left to look
   }
   // Whoever runs the fiber: nobody will ever wait for it.
   bool is_dropped() const noexcept {

@@ -310,7 +310,7 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
       // as any other fiber does what may have to wait, and pays for it.
       self->stack = mine;
       mine->owner.store(self, relaxed);  // nobody looks yet
-      self->join.drop_unstarted();
+      self->join.drop_again();
       self->word.revive(here->id(), cancelled, metered);
       if (metered) self->extras.load(relaxed)->account->reopen();  // its own
       here->current.begin_turn(metered);

@@ -99,6 +99,13 @@ TEST(JoinWord, RefusesAJoinerOfWhatRunsInPlace) {
   EXPECT_EQ(word.enter(node), Entered::done);
 }
 
+TEST(JoinWordDeathTest, DiesOfADropBeforeTheStartWhileSomebodyWaits) {
+  JoinWord word;
+  WaitNode node;
+  ASSERT_EQ(word.enter(node), Entered::waiting);
+  EXPECT_DEATH(word.drop_unstarted(), "destroyed while somebody waits for it");
+}
+
 TEST(JoinWordDeathTest, DiesOfADropOfWhatRunsInPlace) {
   JoinWord word;
   ASSERT_TRUE(word.begin_in_place());
