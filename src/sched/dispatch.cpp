@@ -307,13 +307,15 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     stack::Stack* const mine = here->take_stack_of(*self);
     if (!here->finish(*self)) [[unlikely]] {
       // The handle was dropped meanwhile: so this fiber destroys its result,
-      // as any other fiber does what may have to wait, and pays for it.
+      // as any other fiber does what may have to wait, and pays for it. How it
+      // ended it has told: from here on it has no outcome.
       self->stack = mine;
       mine->owner.store(self, relaxed);  // nobody looks yet
       self->join.drop_again();
       self->word.revive(here->id(), cancelled, metered);
       if (metered) self->extras.load(relaxed)->account->reopen();  // its own
       here->current.begin_turn(metered);
+      self->drop_result();
       here = &settle_end(*self);
       (void)here->take_stack_of(*self);
       (void)here->finish(*self);
