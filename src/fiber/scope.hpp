@@ -114,6 +114,12 @@ class Scope {
   // The covered fiber: takes the scope off its stack. Dies if there is one
   // inside of it. Its last call.
   void close() noexcept;
+  // Whoever ends the scope, first of all, for what comes before close() may
+  // wait. Dies unless that is the covered fiber.
+  void expect_ended_by(const Fiber* here) const noexcept {
+    if (covered_ != nullptr && covered_ != here) [[unlikely]]
+      die_not_innermost();
+  }
   // The covered fiber, which is given up, with nobody left inside: does what
   // the scope's destructor would, which nobody calls.
   virtual void abandon() noexcept { close(); }

@@ -47,13 +47,18 @@ Core& core_in(std::byte* state) noexcept {
 const Core& core_in(const std::byte* state) noexcept {
   return *std::launder(reinterpret_cast<const Core*>(state));
 }
+void end(std::byte* state) noexcept {
+  Core& core = core_in(state);
+  core.expect_ended_by(sched::carrier().current);
+  core.~Core();
+}
 
 }  // namespace
 
 CancelScope::CancelScope(Deadline deadline) noexcept {
   ::new (static_cast<void*>(state_)) Core(Scope::Kind::plain, deadline);
 }
-CancelScope::~CancelScope() { core_in(state_).~Core(); }
+CancelScope::~CancelScope() { end(state_); }
 
 void CancelScope::cancel() noexcept {
   auto& core = core_in(state_);
@@ -76,7 +81,7 @@ Shield::Shield(Deadline deadline) noexcept {
   ::new (static_cast<void*>(state_)) Core(Scope::Kind::shield, deadline);
 }
 Shield::~Shield() {
-  core_in(state_).~Core();
+  end(state_);
   sched::carrier().current->word.look_again();  // what was deferred counts now
 }
 bool Shield::timed_out() const noexcept {
