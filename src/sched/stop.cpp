@@ -56,6 +56,14 @@ unsigned stop(fiber::Scope& scope, fiber::Cause why) noexcept {
   return enqueue(scope.stop(why));
 }
 
+void stop_if_due(fiber::Scope& scope) noexcept {
+  if (scope.deadline() == time::kNever || scope.cause() != fiber::Cause::none ||
+      scope.deadline() > time::now()) {
+    return;
+  }
+  (void)stop(scope, fiber::Cause::deadline);
+}
+
 void cancel(Fiber& fiber) noexcept { (void)enqueue(fiber::cancel(fiber)); }
 
 void fail(Family& family, const fiber::Failure& failure) noexcept {

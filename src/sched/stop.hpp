@@ -14,6 +14,10 @@ class Scheduler;
 // made runnable.
 unsigned stop(fiber::Scope& scope, fiber::Cause why) noexcept;
 
+// The same, if its deadline has passed: whoever asks may be the only one who
+// runs, so that no worker looks at the clock for it.
+void stop_if_due(fiber::Scope& scope) noexcept;
+
 // Who holds the handle: cancels this fiber.
 void cancel(fiber::Fiber& fiber) noexcept;
 

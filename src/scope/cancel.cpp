@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/stop.hpp"
 #include "scope/deadline.hpp"
 #include <weft/cancel.hpp>
 
@@ -47,6 +48,11 @@ Core& core_in(std::byte* state) noexcept {
 const Core& core_in(const std::byte* state) noexcept {
   return *std::launder(reinterpret_cast<const Core*>(state));
 }
+bool has_timed_out(const std::byte* state) noexcept {
+  auto& core = core_in(const_cast<std::byte*>(state));  // to stop is no change
+  sched::stop_if_due(core);
+  return core.cause() == Cause::deadline;
+}
 void end(std::byte* state) noexcept {
   Core& core = core_in(state);
   core.expect_ended_by(sched::carrier().current);
@@ -68,9 +74,7 @@ void CancelScope::cancel() noexcept {
 bool CancelScope::cancelled() const noexcept {
   return core_in(state_).cause() == Cause::cancel;
 }
-bool CancelScope::timed_out() const noexcept {
-  return core_in(state_).cause() == Cause::deadline;
-}
+bool CancelScope::timed_out() const noexcept { return has_timed_out(state_); }
 void CancelScope::set_deadline(Deadline deadline) noexcept {
   auto& core = core_in(state_);
   sched::interleave(sched::Op::signal, &core);
@@ -84,8 +88,6 @@ Shield::~Shield() {
   end(state_);
   sched::carrier().current->word.look_again();  // what was deferred counts now
 }
-bool Shield::timed_out() const noexcept {
-  return core_in(state_).cause() == Cause::deadline;
-}
+bool Shield::timed_out() const noexcept { return has_timed_out(state_); }
 
 }  // namespace weft

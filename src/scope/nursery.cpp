@@ -297,6 +297,7 @@ Status Nursery::await_children(Deadline deadline) noexcept {
              "a nursery is joined by another fiber than the one that made it");
   expect_outside(core.family);
   core.closed.store(true, relaxed);  // see reserve()
+  sched::stop_if_due(core.family);
   if (core.family.owner() == &self) core.stop_with_outer(self);
   if (Status end = await_standstill(deadline); !end) return end;
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;
