@@ -204,7 +204,6 @@ class Nursery {
 
   // The way out on an error: cancels, waits, and gives the first failure in
   // time, a child's or this one.  return nursery.fail(job.error());
-  // Errc{} becomes invalid, as it does if a body returns it as an error.
   //
   //   Suspends, Ordering, Callers:  as join().
   template <typename OnException = detail::OnException>
@@ -377,42 +376,11 @@ decltype(auto) call_scoped(F&& f, Args&&... args) {
   }
 }
 
-// How with_nursery() calls its body: in files built with exceptions, what
-// value() throws when a stop ends a wait is as if the body had returned it.
-struct LetsPass {
-  template <typename T, typename F>
-  static Result<T> call(F&& body, Nursery& nursery) {
-    if constexpr (std::is_void_v<std::invoke_result_t<F, Nursery&>>) {
-      std::invoke(std::forward<F>(body), nursery);
-      return {};
-    } else {
-      return Result<T>(std::invoke(std::forward<F>(body), nursery));
-    }
-  }
-};
-#if defined(__cpp_exceptions)
-struct CatchesStop {
-  template <typename T, typename F>
-  static Result<T> call(F&& body, Nursery& nursery) {
-    try {
-      return LetsPass::call<T>(std::forward<F>(body), nursery);
-    } catch (const BadResult& bad) {
-      if (!tells_of_stop(bad.error)) throw;
-      return bad.error;
-    }
-  }
-};
-using OnStop = CatchesStop;
-#else
-using OnStop = LetsPass;
-#endif
-
 }  // namespace detail
 
-// Runs body(nursery) and joins. An error or an exception of the body cancels
-// first. Gives the first failure in time, the body's or a child's; else the
-// body's value. A BadResult of cancelled or timed_out counts as returned; any
-// other exception of the body waits for the children, then goes on.
+// Runs body(nursery) and joins; cancels first if the body fails. Gives the
+// first failure in time, the body's or a child's; else the body's value. What
+// the body throws goes on then, but for BadResult of cancelled or timed_out.
 template <typename F, typename OnStop = detail::OnStop>
 auto with_nursery(const NurseryOptions& options, F&& body)
     -> Result<typename detail::BodyOf<F>::type> {
