@@ -174,6 +174,23 @@ void down_the_tree(Program& p) {
   });
 }
 
+// Past an owner that has not looked: the child asks, and both tell the nursery
+// between them. P6.
+void past_the_owner(Program& p) {
+  auto& t = p.make<Tree>("tree");
+  (void)t.child.stopped_here();
+  p.thread("owner", [&] { (void)t.stopped_here(); });
+  p.thread("child", [&] {
+    while (stop_of(t.child.fiber) == Stop::none) pause();
+    t.word.expect_said();
+    t.child.fiber.word.look_again();  // as if it had been told
+    expect(t.child.stopped_here() == Stop::cancelled, "it was stopped");
+    expect(t.nursery.cause() == Cause::outer_cancel, "and says so");
+    t.child.end();
+  });
+  p.thread("stopper", [&] { t.word.stop(t.scope); });
+}
+
 // A nursery that is opened inside of another by name, while that is stopped:
 // it hears of it, or knows.
 struct Opened {
@@ -333,6 +350,7 @@ Protocol scopes() {
       {"first wait", first_wait},
       {"ends while told", ends_while_told, fewer},
       {"down the tree", down_the_tree, fewer},
+      {"past the owner", past_the_owner, fewer},
       {"open inside", open_inside, fewer},
       {"end inside", end_inside},
       {"timeout or end", timeout_or_end},

@@ -126,7 +126,8 @@ class Nursery {
   Nursery& operator=(const Nursery&) = delete;
   // If not joined: cancels, and waits for the children. A failure that join()
   // has not reported becomes the current fiber's own, unless that fails anyway;
-  // a plain thread has no parent to tell, so there it prints and aborts.
+  // a plain thread has no parent to tell, so there it prints and aborts. So it
+  // does in a fiber without memory to keep the failure; join() needs none.
   ~Nursery();
 
   // Starts a child: f(args...), or f(Nursery&, args...) to give it a nursery of
@@ -189,8 +190,9 @@ class Nursery {
   //              argument: some still run, join again); exhausted (all left
   //              wait to be recharged, without deadline or cancel, nobody else
   //              called wait_exhausted(): recharge or cancel, and join again).
-  //              cancel() by oneself is no error. Rethrows a child's exception;
-  //              in a client built with -fno-exceptions: panicked.
+  //              cancel() by oneself is no error. Rethrows a child's exception
+  //              (BadResult of cancelled, timed_out: as if it had returned the
+  //              error); in a client built with -fno-exceptions: panicked.
   //   Ordering:  everything the children did is visible afterwards.
   //   Callers:   the owner; not a child.
   template <typename OnException = detail::OnException>
@@ -206,6 +208,7 @@ class Nursery {
   //   Suspends, Ordering, Callers:  as join().
   template <typename OnException = detail::OnException>
   Error fail(Error error) {
+    error = detail::as_failure(error);
     refuse(error);
     cancel();
     const Status end = join<OnException>();
@@ -375,23 +378,18 @@ decltype(auto) call_scoped(F&& f, Args&&... args) {
 
 }  // namespace detail
 
-// Runs body(nursery) and joins. An error or an exception of the body cancels
-// first. Gives the first failure in time, the body's or a child's; else the
-// body's value. An exception of the body waits for the children, then goes on.
-template <typename F>
+// Runs body(nursery) and joins; cancels first if the body fails. Gives the
+// first failure in time, the body's or a child's; else the body's value. What
+// the body throws goes on then, but for BadResult of cancelled or timed_out.
+template <typename F, typename OnStop = detail::OnStop>
 auto with_nursery(const NurseryOptions& options, F&& body)
     -> Result<typename detail::BodyOf<F>::type> {
   using T = typename detail::BodyOf<F>::type;
   Nursery nursery(options);
-  if constexpr (std::is_void_v<std::invoke_result_t<F, Nursery&>>) {
-    std::invoke(std::forward<F>(body), nursery);
-    return nursery.join();
-  } else {
-    Result<T> result(std::invoke(std::forward<F>(body), nursery));
-    if (!result) return nursery.fail(result.error());
-    if (Status end = nursery.join(); !end) return end.error();
-    return result;
-  }
+  auto result = OnStop::template call<T>(std::forward<F>(body), nursery);
+  if (!result) return nursery.fail(result.error());
+  if (Status end = nursery.join(); !end) return end.error();
+  return result;
 }
 
 template <typename F>

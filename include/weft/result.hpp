@@ -127,6 +127,17 @@ using OnBadResult = Throws;
 using OnBadResult = Aborts;
 #endif
 
+// What a stop makes of a wait. Of a fiber's end it counts as returned, also if
+// value() threw it.
+constexpr bool tells_of_stop(Error error) noexcept {
+  return error == Errc::cancelled || error == Errc::timed_out;
+}
+
+// Of what failed: Errc{} would say that nothing did.
+constexpr Error as_failure(Error error) noexcept {
+  return error == Errc{} ? Error(Errc::invalid) : error;
+}
+
 template <typename T>
 inline constexpr bool is_result = false;
 template <typename T>

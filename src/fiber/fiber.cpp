@@ -30,6 +30,14 @@ void Fiber::run_body() noexcept {
   }
   try {
     outcome = body->run(storage.bytes);
+  } catch (const BadResult& bad) {
+    // Whoever unwinds at the end of a wait has not failed by that any more than
+    // who returns: from here on the two are one.
+    if (detail::tells_of_stop(bad.error)) {
+      set_error(bad.error);
+    } else {
+      set_exception(std::current_exception());
+    }
   } catch (...) {
     // What is not C++'s own can neither be kept here nor go on: the thread is
     // the worker's. If something waited on the way here, who knows on which.
@@ -50,8 +58,8 @@ void Fiber::run_body() noexcept {
 Family& Fiber::family() const noexcept { return static_cast<Family&>(*scope); }
 
 bool Fiber::answers_stop() noexcept {
-  return outcome == Outcome::error && stop_of(*this) != Stop::none &&
-         (error() == Errc::cancelled || error() == Errc::timed_out);
+  return outcome == Outcome::error && detail::tells_of_stop(error()) &&
+         stop_of(*this) != Stop::none;
 }
 
 void Fiber::enlist() noexcept {
@@ -93,8 +101,7 @@ void Fiber::take_inherited() noexcept {
   if (outcome != Outcome::value) {
     // Its own failure says enough, unless it only tells that waits were ended.
     if (outcome == Outcome::exception ||
-        (!(this->error() == Errc::cancelled) &&
-         !(this->error() == Errc::timed_out))) {
+        !detail::tells_of_stop(this->error())) {
       return;
     }
   }

@@ -258,39 +258,24 @@ inline void Scope::close() noexcept {
   if (covered_ != nullptr) covered_->scope = parent_;
 }
 
-inline Stop stop_from(const Scope* scope, const Fiber& self,
-                      bool through_shields) noexcept {
-  const Fiber* fiber = &self;
-  for (;;) {
-    for (; scope != nullptr; scope = scope->parent()) {
-      if (const auto why = scope->stopped(); why != Stop::none) return why;
-      if (scope->is_shield() && !through_shields) return Stop::none;
-      if (scope->covered() != fiber) break;
-    }
-    if (fiber->word.cancelled()) return Stop::cancelled;
-    if (fiber->host == nullptr) return Stop::none;
-    fiber = fiber->host;  // whose innermost scope this is: P4
-  }
-}
-
 inline Stop stop_of(const Fiber& self) noexcept {
   return stop_from(self.scope, self, self.broke);
 }
 
-inline Stop stop_heard_of(Scope* scope, const Fiber& self) noexcept {
-  if (!self.word.must_look()) return Stop::none;
+inline Stop stop_around(Scope* scope, const Fiber& self) noexcept {
   const auto count = stops_begun().load(acquire);  // P5
-  if (scope != nullptr && !self.broke && scope->calm_for(self) == count) {
+  if (scope != nullptr && !self.broke && scope->calm_for(self) == count)
+      [[likely]] {
     return Stop::none;
   }
-  const auto why = stop_from(scope, self, self.broke);
-  if (why != Stop::none || self.broke) return why;
-  for (; scope != nullptr && scope->covered() == &self;
-       scope = scope->parent()) {
-    scope->note_calm(count);
-    if (scope->is_shield()) break;  // what is outside was not looked at
-  }
-  return why;
+  return stop_around_counted(scope, self, count);
+}
+
+inline Stop stop_around_base(const Fiber& fresh) noexcept {
+  const auto count = stops_begun().load(acquire);  // P5
+  if (fresh.scope->is_calm(count)) [[likely]]
+    return Stop::none;
+  return stop_around_counted(fresh.scope, fresh, count);
 }
 
 // ---- Of wait_node.hpp.

@@ -4,6 +4,7 @@
 //   none      running, the handle is held
 //   a node    running, the holder waits at that node
 //   dropped   running, nobody holds the handle
+//   in place  running, on the stack of the holder, who waits that way
 //   done      ended
 //
 // Invariants
@@ -47,12 +48,17 @@ class JoinWord {
     return {reinterpret_cast<WaitNode*>(seen), false};
   }
 
-  // The holder itself ran the fiber on its own stack, and nobody else may use
-  // the handle meanwhile. False: somebody does; then finish().
-  [[nodiscard]] bool finish_in_place() noexcept {
-    if (word_.load(acquire) != kNone) return false;  // [joiner]
-    word_.store(kDone, release);                     // [done]
+  // The holder is about to run the fiber on its own stack: nobody else waits
+  // from now on. False: somebody does. No exchange: who enters at this very
+  // moment is a second thread at the same handle.
+  [[nodiscard]] bool begin_in_place() noexcept {
+    if (word_.load(relaxed) != kNone) return false;  // the holder's
+    word_.store(kInPlace, relaxed);                  // the holder's
     return true;
+  }
+  // The same, when it has ended.
+  void finish_in_place() noexcept {
+    word_.store(kDone, release);  // [done]
   }
 
   // Holder only: wait at this node. taken: somebody waits already.
@@ -85,10 +91,15 @@ class JoinWord {
     return true;
   }
 
-  // Holder only, as drop(), while nobody can start the fiber; or the worker
-  // that reclaims it.
+  // Holder only, as drop(), while nobody can start the fiber.
   void drop_unstarted() noexcept {
+    WEFT_CHECK(word_.load(relaxed) == kNone,  // the holder's
+               "a Task is destroyed while somebody waits for it");
     word_.store(kDropped, relaxed);  // published with the queue it is in
+  }
+  // The worker that reclaims it, and goes on with it first.
+  void drop_again() noexcept {
+    word_.store(kDropped, relaxed);  // nobody else is left to look
   }
   // Whoever runs the fiber: nobody will ever wait for it.
   bool is_dropped() const noexcept {
@@ -103,6 +114,7 @@ class JoinWord {
   static constexpr std::uintptr_t kNone = 0;
   static constexpr std::uintptr_t kDropped = 1;
   static constexpr std::uintptr_t kDone = 2;
+  static constexpr std::uintptr_t kInPlace = 3;
 
   Atomic<std::uintptr_t> word_{kNone};
 };

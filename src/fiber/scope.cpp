@@ -180,26 +180,65 @@ bool stops_with(const Fiber& self, const Scope* base) noexcept {
   return false;
 }
 
+Stop stop_from(const Scope* scope, const Fiber& self,
+               bool through_shields) noexcept {
+  const Fiber* fiber = &self;  // whose the scope is; nullptr: nobody's
+  for (; scope != nullptr; scope = scope->parent()) {
+    if (const auto why = scope->stopped(); why != Stop::none) return why;
+    if (scope->is_shield() && !(through_shields && scope->covered() == &self)) {
+      return Stop::none;
+    }
+    if (scope->covered() == fiber) continue;
+    if (fiber != nullptr && fiber->word.cancelled()) return Stop::cancelled;
+    fiber = scope->covered();  // the base of one, and the scope of another
+  }
+  return fiber != nullptr && fiber->word.cancelled() ? Stop::cancelled
+                                                     : Stop::none;
+}
+
+Stop stop_around_counted(Scope* scope, const Fiber& self,
+                         std::uint64_t count) noexcept {
+  const auto why = stop_from(scope, self, self.broke);
+  if (why != Stop::none || self.broke) return why;
+  for (; scope != nullptr; scope = scope->parent()) {
+    scope->note_calm(count);
+    if (scope->covered() != &self) break;  // its base
+    if (scope->is_shield()) break;         // what is outside was not looked at
+  }
+  return why;
+}
+
 namespace {
 
-// Tells the nurseries on the stack of this fiber, and of its hosts, that have a
-// stopped scope around them and no shield between. The fiber itself may be in a
-// shield inside of them.
-void pass_on(const Fiber& self, Fiber*& owned) noexcept {
-  const Fiber* fiber = &self;
-  for (Scope* own = self.scope; own != nullptr; own = own->parent()) {
-    while (own->covered() != fiber) {
-      if (fiber->host == nullptr) return;
-      fiber = fiber->host;
+// Nurseries from one scope outwards, up to another that is around it.
+void stop_nurseries(Scope* from, const Scope* to, Stop why,
+                    Fiber*& owned) noexcept {
+  for (; from != to; from = from->parent()) {
+    if (from->is_nursery() && from->stopped() == Stop::none) {
+      prepend(from->stop(outer(why)), owned);
     }
-    if (!own->is_nursery() || own->stopped() != Stop::none) continue;
-    const auto why = stop_from(own, *fiber);
-    if (why == Stop::none) continue;
-    prepend(own->stop(outer(why)), owned);
   }
 }
 
 }  // namespace
+
+// As stop_from(), but for each scope on the way, and to the very end.
+void pass_on(const Fiber& self, Fiber*& owned) noexcept {
+  const Fiber* fiber = &self;
+  Scope* open = self.scope;  // from here on nothing was stopped so far
+  for (Scope* at = self.scope; at != nullptr; at = at->parent()) {
+    const bool is_base = at->covered() != fiber;
+    if (const auto why = at->stopped(); why != Stop::none) {
+      stop_nurseries(open, at, why, owned);
+      open = at->parent();
+    } else if (is_base && fiber != nullptr && fiber->word.cancelled()) {
+      stop_nurseries(open, at, Stop::cancelled, owned);
+      open = at;
+    }
+    if (at->is_shield()) open = at->parent();
+    fiber = at->covered();
+  }
+}
 
 Stop look(Fiber& self, Fiber*& owned) noexcept {
   if (!self.listed && self.stack.get() != nullptr) self.enlist();

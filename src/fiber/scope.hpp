@@ -4,9 +4,11 @@
 // The scopes of a fiber are a stack, from Fiber::scope outwards. Below them all
 // lies the nursery that the fiber was spawned into, its base. A stop is told to
 // fibers: to the one that a scope covers, and to the children of a nursery. A
-// fiber that is told looks at its scopes at its next cancel point; if it was
-// meant, it tells the nurseries on its own stack. So a stop goes down the tree
-// of fibers, and no scope need know of the scopes inside. But for a nursery
+// fiber that is told looks at its next cancel point: at its scopes and at those
+// of the fibers around it, whose children it keeps from ending. If it was meant
+// it tells the nurseries that it found on its way. So a stop goes down the tree
+// of fibers, past an owner that gets no worker, and no scope need know of the
+// scopes inside. But for a nursery
 // that was opened inside of another by name, which covers no fiber: that one is
 // in the list of the other as its children are (Inside).
 //
@@ -28,6 +30,9 @@
 //   P5  Who stops a scope or cancels a fiber counts that in stops_begun(), once
 //       it is written. A scope in which the count is noted had nothing stopped
 //       around it then; while the count is the same, it still has.
+//   P6  What is around a scope, by parent() and by covered(), outlives it: a
+//       nursery waits for its children, a fiber closes its scopes. So who is
+//       inside may ask all of it, and stop the nurseries there.
 //
 // Edges
 //   [stop]    stop() -> stopped(): what the canceller did before.
@@ -109,6 +114,12 @@ class Scope {
   // The covered fiber: takes the scope off its stack. Dies if there is one
   // inside of it. Its last call.
   void close() noexcept;
+  // Whoever ends the scope, first of all, for what comes before close() may
+  // wait. Dies unless that is the covered fiber.
+  void expect_ended_by(const Fiber* here) const noexcept {
+    if (covered_ != nullptr && covered_ != here) [[unlikely]]
+      die_not_innermost();
+  }
   // The covered fiber, which is given up, with nobody left inside: does what
   // the scope's destructor would, which nobody calls.
   virtual void abandon() noexcept { close(); }
@@ -147,8 +158,11 @@ class Scope {
   }
 
   // P5: what the count was when nothing around it was stopped, as seen by the
-  // covered fiber, who notes it, or by one of whom it is the base.
+  // covered fiber or by one of whom it is the base. Both note it.
   std::uint64_t calm_for(const Fiber& fiber) const noexcept;
+  bool is_calm(std::uint64_t count) const noexcept {
+    return calm_.load(acquire) == count;  // see note_calm()
+  }
   void note_calm(std::uint64_t count) noexcept {
     calm_.store(count, release);  // see calm_for()
   }
@@ -196,21 +210,31 @@ class Scope {
 [[nodiscard]] Fiber* cancel(Fiber& fiber) noexcept;
 
 // The fiber itself, at a cancel point, when its word says that it must look.
-// Answers why it must stop, and tells its own nurseries. owned: whom the caller
-// enqueues, added at the front.
+// Answers why it must stop, and tells the nurseries around it. owned: whom the
+// caller enqueues, added at the front.
 [[nodiscard]] Stop look(Fiber& self, Fiber*& owned) noexcept;
+// The fiber itself, or whoever ends it: tells the nurseries around it, its own
+// and those of the fibers around, that have a stopped scope around them and no
+// shield between. It may be in a shield itself, inside of them. owned: the
+// same.
+void pass_on(const Fiber& self, Fiber*& owned) noexcept;
 
-// The fiber itself: why must it stop, in that scope, which is its own or its
-// base? Without telling anybody.
+// The fiber itself, or whoever starts it: why must it stop, in that scope,
+// which is its own or its base? Without telling anybody. Asks all around, up to
+// the first shield. Its own shields hold nothing off if through_shields.
 Stop stop_from(const Scope* scope, const Fiber& self,
                bool through_shields = false) noexcept;
-// The same for its innermost. Shields hold nothing off from one that waits for
-// a recharge.
+// The same for its innermost. Shields of its own hold nothing off from one that
+// waits for a recharge.
 Stop stop_of(const Fiber& self) noexcept;
-// The same from that scope, if it was told. One that runs in place has the
-// scopes of all its hosts around it: it goes through them only once for each
-// stop (P5).
-Stop stop_heard_of(Scope* scope, const Fiber& self) noexcept;
+// The same from that scope, told or not: goes through all around it only once
+// for each stop (P5).
+Stop stop_around(Scope* scope, const Fiber& self) noexcept;
+// Whoever starts the fiber, which was not cancelled itself: the same from its
+// base.
+Stop stop_around_base(const Fiber& fresh) noexcept;
+Stop stop_around_counted(Scope* scope, const Fiber& self,
+                         std::uint64_t count) noexcept;
 
 // The fiber itself, which must stop: does what stops it stop the children of
 // `base`, too? An address only; true if that is one of its own nurseries,

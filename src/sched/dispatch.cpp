@@ -8,6 +8,7 @@
 #include "base/point.hpp"
 #include "sched/foreign_locks.hpp"
 #include "sched/simulator.hpp"
+#include "sched/stop.hpp"
 
 namespace weft::sched {
 
@@ -45,7 +46,11 @@ Fiber* Worker::begin(Fiber& fresh, stack::Stack* reuse) noexcept {
     let_go();
     fresh.set_error(fresh.skip_body ? Error(to_errc(stop_of(fresh)))
                                     : Error::out_of(Resource::stacks));
-    if (!fresh.skip_body) report_failure(fresh);
+    if (fresh.skip_body) {
+      pass_on(fresh);
+    } else {
+      report_failure(fresh);
+    }
     (void)finish(fresh);
     current = before;
     return nullptr;
@@ -302,13 +307,15 @@ void Worker::fiber_main(void* /*unused*/) noexcept {
     stack::Stack* const mine = here->take_stack_of(*self);
     if (!here->finish(*self)) [[unlikely]] {
       // The handle was dropped meanwhile: so this fiber destroys its result,
-      // as any other fiber does what may have to wait, and pays for it.
+      // as any other fiber does what may have to wait, and pays for it. How it
+      // ended it has told: from here on it has no outcome.
       self->stack = mine;
       mine->owner.store(self, relaxed);  // nobody looks yet
-      self->join.drop_unstarted();
+      self->join.drop_again();
       self->word.revive(here->id(), cancelled, metered);
       if (metered) self->extras.load(relaxed)->account->reopen();  // its own
       here->current.begin_turn(metered);
+      self->drop_result();
       here = &settle_end(*self);
       (void)here->take_stack_of(*self);
       (void)here->finish(*self);

@@ -60,7 +60,9 @@ WEFT_INLINE Fiber* Worker::pop_otherwise() noexcept {
   if (scheduler_.idle.high_waits()) {
     if (Fiber* fiber = take_high()) return fiber;
   }
-  return pop_newest();
+  Fiber* const fiber = pop_newest();
+  if (fiber != nullptr) high_in_a_row_ = 0;
+  return fiber;
 }
 
 // Owned by this worker already (its turn came), or next of its own.
@@ -73,7 +75,9 @@ WEFT_INLINE Fiber* Worker::pick(stack::Stack* reuse) noexcept {
   if (Fiber* fiber = take_next_up(reuse)) return fiber;
   Fiber* const entry = scheduler_.idle.calm() ? pop_own() : pop_otherwise();
   if (entry != nullptr) return ready(entry, reuse);
-  return queues.turns.pop_front();
+  Fiber* const turn = queues.turns.pop_front();
+  if (turn != nullptr) high_in_a_row_ = 0;
+  return turn;
 }
 
 WEFT_INLINE void Worker::push_local(Fiber& fiber) noexcept {

@@ -22,7 +22,8 @@ bool failed(const Fiber& fiber) noexcept {
 }  // namespace
 
 // A failure becomes the nursery's, unless it is the answer to a stop. Whom a
-// sibling's failure stopped ends with that.
+// sibling's failure stopped ends with that. Of a stop further out the nursery
+// hears at the latest now, for its join to tell.
 void Worker::report_failure(Fiber& fiber) noexcept {
   if (!fiber.answers_stop()) {
     if (fiber.outcome == Outcome::exception) {
@@ -30,6 +31,8 @@ void Worker::report_failure(Fiber& fiber) noexcept {
     } else {
       fail(fiber, {fiber.error()});
     }
+  } else if (fiber.family().stopped() == fiber::Stop::none) {
+    pass_on(fiber);
   } else if (fiber.family().cause() == fiber::Cause::failure) {
     auto first = fiber.family().first_failure();
     if (first.exception != nullptr) {
@@ -211,16 +214,13 @@ bool Worker::run_in_place(Fiber& joiner, Fiber& child) noexcept {
   if (child.word.state_now() != fiber::State::fresh || !take_unstarted(child)) {
     return false;
   }
-  if (!can_host(joiner, child)) {  // asked once it is ours and cannot end
+  // Asked once it is ours and cannot end.
+  if (!can_host(joiner, child) || !child.join.begin_in_place()) {
     put_back(child);
     return false;
   }
-  auto& here = call_in_place(joiner, child, child.word.start_alone(id()));
-  if (!child.join.finish_in_place()) [[unlikely]] {
-    const auto [holder, reclaim] = child.join.finish();
-    WEFT_CHECK(!reclaim, "a Task is destroyed while somebody joins it");
-    here.settle_joiner(*holder, false);
-  }
+  call_in_place(joiner, child, child.word.start_alone(id()));
+  child.join.finish_in_place();
   return true;
 }
 

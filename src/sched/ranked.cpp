@@ -6,12 +6,10 @@
 
 namespace weft::sched {
 
-// Not for ever: then another has a turn, if there is one.
+// Not for ever: then another has a turn, if there is one. Who looks for that
+// one begins to count again, once he has found it or looked everywhere.
 Fiber* Worker::take_high() noexcept {
-  if (high_in_a_row_ == kHighInARow) {
-    high_in_a_row_ = 0;
-    return nullptr;
-  }
+  if (high_in_a_row_ == kHighInARow) return nullptr;
   Fiber* const fiber = scheduler_.ranked.take_high();
   high_in_a_row_ = fiber != nullptr ? high_in_a_row_ + 1 : 0;
   return fiber;

@@ -56,6 +56,14 @@ unsigned stop(fiber::Scope& scope, fiber::Cause why) noexcept {
   return enqueue(scope.stop(why));
 }
 
+void stop_if_due(fiber::Scope& scope) noexcept {
+  if (scope.deadline() == time::kNever || scope.cause() != fiber::Cause::none ||
+      scope.deadline() > time::now()) {
+    return;
+  }
+  (void)stop(scope, fiber::Cause::deadline);
+}
+
 void cancel(Fiber& fiber) noexcept { (void)enqueue(fiber::cancel(fiber)); }
 
 void fail(Family& family, const fiber::Failure& failure) noexcept {
@@ -79,6 +87,12 @@ fiber::Stop look(Fiber& self) noexcept {
   const auto why = fiber::look(self, owned);
   (void)enqueue(owned);
   return why;
+}
+
+void pass_on(const Fiber& self) noexcept {
+  Fiber* owned = nullptr;
+  fiber::pass_on(self, owned);
+  (void)enqueue(owned);
 }
 
 bool arm(Scheduler& scheduler, fiber::Timeout& timeout,

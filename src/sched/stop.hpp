@@ -14,6 +14,10 @@ class Scheduler;
 // made runnable.
 unsigned stop(fiber::Scope& scope, fiber::Cause why) noexcept;
 
+// The same, if its deadline has passed: whoever asks may be the only one who
+// runs, so that no worker looks at the clock for it.
+void stop_if_due(fiber::Scope& scope) noexcept;
+
 // Who holds the handle: cancels this fiber.
 void cancel(fiber::Fiber& fiber) noexcept;
 
@@ -28,6 +32,18 @@ fiber::Stop look(fiber::Fiber& self) noexcept;
 inline fiber::Stop stopped_here(fiber::Fiber& self) noexcept {
   return self.word.must_look() ? look(self) : fiber::Stop::none;
 }
+
+// The same of one that computes, and may keep those from their worker who would
+// tell it: told or not.
+inline fiber::Stop stopped_around(fiber::Fiber& self) noexcept {
+  if (!self.word.must_look() &&
+      fiber::stop_around(self.scope, self) == fiber::Stop::none) {
+    return fiber::Stop::none;
+  }
+  return look(self);
+}
+// Whoever ends the fiber, which was stopped: its nurseries may not know yet.
+void pass_on(const fiber::Fiber& self) noexcept;
 
 // Whoever orders calls for this timeout: its scope is stopped at `when`, which
 // is not kNever. Stops nobody itself. False: no memory.

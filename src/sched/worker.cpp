@@ -112,6 +112,7 @@ Fiber* Worker::look() noexcept {
   }
   if (Fiber* fiber = take_next_up(nullptr)) return fiber;
   if (Fiber* fiber = take_high()) return ready(fiber, nullptr);
+  high_in_a_row_ = 0;  // who is found now has the turn that they left
   if (Fiber* fiber = queues.pinned.take()) return ready(fiber, nullptr);
   if (Fiber* fiber = pop_newest()) return ready(fiber, nullptr);
   if (Fiber* fiber = queues.turns.pop_front()) return fiber;

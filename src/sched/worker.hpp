@@ -279,9 +279,11 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   void push_next_up() noexcept;
 
   // The end of a fiber.
+  // It was stopped before it could start: whether its nursery has heard of that
+  // or not.
   static bool must_skip(const Fiber& fresh, fiber::Started started) noexcept {
     return started == fiber::Started::run_cancelled ||
-           fresh.scope->stopped() != fiber::Stop::none;
+           stop_around_base(fresh) != fiber::Stop::none;
   }
   static void report_failure(Fiber& fiber) noexcept;
   static void wind_up(Fiber& self) noexcept;

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/stop.hpp"
 #include "scope/deadline.hpp"
 #include <weft/cancel.hpp>
 
@@ -47,13 +48,23 @@ Core& core_in(std::byte* state) noexcept {
 const Core& core_in(const std::byte* state) noexcept {
   return *std::launder(reinterpret_cast<const Core*>(state));
 }
+bool has_timed_out(const std::byte* state) noexcept {
+  auto& core = core_in(const_cast<std::byte*>(state));  // to stop is no change
+  sched::stop_if_due(core);
+  return core.cause() == Cause::deadline;
+}
+void end(std::byte* state) noexcept {
+  Core& core = core_in(state);
+  core.expect_ended_by(sched::carrier().current);
+  core.~Core();
+}
 
 }  // namespace
 
 CancelScope::CancelScope(Deadline deadline) noexcept {
   ::new (static_cast<void*>(state_)) Core(Scope::Kind::plain, deadline);
 }
-CancelScope::~CancelScope() { core_in(state_).~Core(); }
+CancelScope::~CancelScope() { end(state_); }
 
 void CancelScope::cancel() noexcept {
   auto& core = core_in(state_);
@@ -63,9 +74,7 @@ void CancelScope::cancel() noexcept {
 bool CancelScope::cancelled() const noexcept {
   return core_in(state_).cause() == Cause::cancel;
 }
-bool CancelScope::timed_out() const noexcept {
-  return core_in(state_).cause() == Cause::deadline;
-}
+bool CancelScope::timed_out() const noexcept { return has_timed_out(state_); }
 void CancelScope::set_deadline(Deadline deadline) noexcept {
   auto& core = core_in(state_);
   sched::interleave(sched::Op::signal, &core);
@@ -76,11 +85,9 @@ Shield::Shield(Deadline deadline) noexcept {
   ::new (static_cast<void*>(state_)) Core(Scope::Kind::shield, deadline);
 }
 Shield::~Shield() {
-  core_in(state_).~Core();
+  end(state_);
   sched::carrier().current->word.look_again();  // what was deferred counts now
 }
-bool Shield::timed_out() const noexcept {
-  return core_in(state_).cause() == Cause::deadline;
-}
+bool Shield::timed_out() const noexcept { return has_timed_out(state_); }
 
 }  // namespace weft

@@ -49,6 +49,18 @@ detail::Frame* frame_of(Fiber* fiber) noexcept {
   return reinterpret_cast<detail::Frame*>(fiber);
 }
 
+// One without an owner may be ended by anybody, but for who lives in it: that
+// one would wait for itself.
+void expect_outside(const fiber::Family& family) noexcept {
+  if (family.owner() != nullptr) return;
+  const auto* around = sched::carrier().current->scope;
+  for (; around != nullptr; around = around->parent()) {
+    WEFT_CHECK(around != &family,
+               "a nursery is joined, or destroyed, by a fiber that lives in "
+               "it, and that it would wait for");
+  }
+}
+
 // As if there were no options.
 inline void prepare(Fiber& frame) noexcept {
   frame.stack_pages = 0;
@@ -135,6 +147,7 @@ Nursery::Nursery(Nursery& parent, const NurseryOptions& options) {
 
 Nursery::~Nursery() {
   auto& core = core_in(state_);
+  core.family.expect_ended_by(sched::carrier().current);
   end_children(false);
   core.end();
   const auto& failure = core.family.failure();
@@ -155,6 +168,7 @@ Nursery::~Nursery() {
 void Nursery::end_children(bool went_well) noexcept {
   auto& core = core_in(state_);
   if (core.family.settled()) return;
+  expect_outside(core.family);
   if (!went_well) cancel();
   (void)waiting::for_family(core.family, Deadline::never());
 }
@@ -279,7 +293,9 @@ Status Nursery::await_children(Deadline deadline) noexcept {
   const Fiber& self = *sched::carrier().current;
   WEFT_CHECK(core.family.owner() == nullptr || core.family.owner() == &self,
              "a nursery is joined by another fiber than the one that made it");
+  expect_outside(core.family);
   core.closed.store(true, relaxed);  // see reserve()
+  sched::stop_if_due(core.family);
   if (core.family.owner() == &self) core.stop_with_outer(self);
   if (Status end = await_standstill(deadline); !end) return end;
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;

@@ -74,7 +74,7 @@ struct NurseryCore {
   // The owner, who would else tell it of stops around it at a cancel point: as
   // it opens it, and joins it.
   void stop_with_outer(const fiber::Fiber& owner) noexcept {
-    const auto why = fiber::stop_heard_of(&family, owner);
+    const auto why = fiber::stop_around(&family, owner);
     if (why == fiber::Stop::none) [[likely]]
       return;
     (void)sched::stop(family, why == fiber::Stop::timed_out

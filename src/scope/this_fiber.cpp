@@ -10,6 +10,7 @@
 #include "sched/foreign_locks.hpp"
 #include "sched/interleave.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/stop.hpp"
 #include "wait/charge.hpp"
 #include "wait/wait.hpp"
 #include <weft/fiber.hpp>
@@ -71,11 +72,11 @@ Status checkpoint() noexcept {
   sched::interleave(sched::Op::checkpoint, nullptr);
   Fiber& fiber = self();
   stop_what_is_due(fiber);
-  auto why = sched::stopped_here(fiber);
+  auto why = sched::stopped_around(fiber);
   if (why == fiber::Stop::none) {
     if (Status paid = waiting::charge(fiber, {}, true); !paid) return paid;
     yield();
-    why = sched::stopped_here(fiber);
+    why = sched::stopped_around(fiber);
   }
   return why == fiber::Stop::none ? Status() : Status(to_errc(why));
 }
@@ -87,7 +88,7 @@ Status sleep_for(Clock::duration delay) noexcept {
 
 bool cancelled() noexcept {
   stop_what_is_due(self());
-  return waiting::must_stop(self());
+  return sched::stopped_around(self()) != fiber::Stop::none;
 }
 
 Deadline deadline() noexcept {

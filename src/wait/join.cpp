@@ -60,18 +60,17 @@ void stop_from_outside(Fiber& self, Family& family) noexcept {
 // Before a child runs in place: one that must not start is not to. Does not put
 // the fiber into its nursery's list, which is for those that wait.
 inline void tell_if_stopped(Fiber& self) noexcept {
-  if (fiber::stop_heard_of(self.scope, self) != fiber::Stop::none) [[unlikely]]
+  if (fiber::stop_around(self.scope, self) != fiber::Stop::none) [[unlikely]]
     (void)sched::look(self);
 }
 
 // Children of the family, as long as there are any here. The owner asks what is
-// around it again only when somebody was stopped since it last did (P5); one
-// that was not told to look yet has not asked.
+// around it again only when somebody was stopped since it last did (P5).
 void run_in_place(Fiber& self, Family& family) noexcept {
   std::uint64_t calm = 0;
   do {
     const auto count = fiber::stops_begun().load(acquire);  // P5
-    if (count != calm && self.word.must_look()) {
+    if (count != calm) {
       tell_if_stopped(self);
       calm = count;
     }

@@ -150,7 +150,7 @@ struct ClosureSlot {
 template <typename T>
 inline void put_result(void* storage, Result<T>&& result, Outcome& outcome) {
   if (!result) {
-    ::new (storage) Error(result.error());
+    ::new (storage) Error(as_failure(result.error()));
     outcome = Outcome::error;
     return;
   }
@@ -179,6 +179,36 @@ Outcome run_into(void* storage, Call&& call) {
 // defined in nursery.hpp.
 template <typename F, typename... Args>
 decltype(auto) call_scoped(F&& f, Args&&... args);
+
+// How with_nursery() calls its body: in files built with exceptions, what
+// value() throws when a stop ends a wait is as if the body had returned it.
+struct LetsPass {
+  template <typename T, typename F>
+  static Result<T> call(F&& body, Nursery& nursery) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Nursery&>>) {
+      std::invoke(std::forward<F>(body), nursery);
+      return {};
+    } else {
+      return Result<T>(std::invoke(std::forward<F>(body), nursery));
+    }
+  }
+};
+#if defined(__cpp_exceptions)
+struct CatchesStop {
+  template <typename T, typename F>
+  static Result<T> call(F&& body, Nursery& nursery) {
+    try {
+      return LetsPass::call<T>(std::forward<F>(body), nursery);
+    } catch (const BadResult& bad) {
+      if (!tells_of_stop(bad.error)) throw;
+      return bad.error;
+    }
+  }
+};
+using OnStop = CatchesStop;
+#else
+using OnStop = LetsPass;
+#endif
 
 template <typename F, typename... Args>
 struct Closure {

@@ -70,19 +70,46 @@ TEST(JoinWord, LeavesADroppedFrameToTheWorker) {
 
 TEST(JoinWord, IsDoneAfterAnEndInPlace) {
   JoinWord word;
-  EXPECT_TRUE(word.finish_in_place());
+  EXPECT_TRUE(word.begin_in_place());
+  EXPECT_FALSE(word.is_done());
+  word.finish_in_place();
   EXPECT_TRUE(word.is_done());
   EXPECT_TRUE(word.drop());
   word.reset();
   EXPECT_FALSE(word.is_done());
 }
 
-TEST(JoinWord, LetsAnEndInPlaceSeeWhoCameMeanwhile) {
+// R-JOIN-07
+TEST(JoinWord, RunsNothingInPlaceThatSomebodyWaitsFor) {
   JoinWord word;
   WaitNode node;
-  ASSERT_EQ(word.enter(node), JoinWord::Entered::waiting);
-  EXPECT_FALSE(word.finish_in_place());
+  ASSERT_EQ(word.enter(node), Entered::waiting);
+  EXPECT_FALSE(word.begin_in_place());
   EXPECT_EQ(word.finish().joiner, &node);
+}
+
+// R-JOIN-07
+TEST(JoinWord, RefusesAJoinerOfWhatRunsInPlace) {
+  JoinWord word;
+  WaitNode node;
+  ASSERT_TRUE(word.begin_in_place());
+  EXPECT_EQ(word.enter(node), Entered::taken);
+  EXPECT_FALSE(word.is_dropped());
+  word.finish_in_place();
+  EXPECT_EQ(word.enter(node), Entered::done);
+}
+
+TEST(JoinWordDeathTest, DiesOfADropBeforeTheStartWhileSomebodyWaits) {
+  JoinWord word;
+  WaitNode node;
+  ASSERT_EQ(word.enter(node), Entered::waiting);
+  EXPECT_DEATH(word.drop_unstarted(), "destroyed while somebody waits for it");
+}
+
+TEST(JoinWordDeathTest, DiesOfADropOfWhatRunsInPlace) {
+  JoinWord word;
+  ASSERT_TRUE(word.begin_in_place());
+  EXPECT_DEATH((void)word.drop(), "destroyed while somebody waits for it");
 }
 
 TEST(JoinWordDeathTest, DiesOfADropWhileSomebodyWaits) {

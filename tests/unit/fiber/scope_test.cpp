@@ -9,6 +9,7 @@
 
 #include "fiber/fiber.hpp"
 #include "support/watchdog.hpp"
+#include "unit/fiber/runner.hpp"
 #include "unit/fiber/word_states.hpp"
 
 namespace weft::fiber {
@@ -16,57 +17,6 @@ namespace {
 
 using weft::test::Watchdog;
 using Kind = Scope::Kind;
-
-// A fiber that runs on a stack of its own; a child of `base`, if there is one,
-// that has not looked yet.
-struct Runner {
-  Fiber fiber;
-  stack::Stack stack{};
-  Listing listing;
-
-  explicit Runner(Scope* base = nullptr) {
-    fiber.word.reserve();
-    fiber.word.publish(/*look=*/base != nullptr);
-    (void)fiber.word.start(1);
-    fiber.scope = base;
-    fiber.listed = base == nullptr;
-    fiber.stack = &stack;
-    listing.fiber = &fiber;
-    stack.listing = &listing;
-    stack.owner.store(&fiber, relaxed);
-  }
-  void park() {
-    EXPECT_EQ(fiber.word.begin_wait(++fiber.wait_ticket, false), Begun::go_on);
-    EXPECT_EQ(fiber.word.commit(), Committed::parked);
-  }
-  // As Worker::call_in_place().
-  void lend(Runner& guest) {
-    guest.fiber.stack = fiber.stack.get();
-    guest.listing.below = static_cast<Listing*>(fiber.stack->listing);
-    fiber.stack->listing = &guest.listing;
-    fiber.stack->owner.store(&guest.fiber, relaxed);
-    guest.fiber.host = &fiber;
-  }
-  void take_back(Runner& guest) {
-    if (guest.fiber.listed) guest.fiber.delist();
-    fiber.stack->listing = guest.listing.below;
-    fiber.take_back_stack();
-    guest.fiber.host = nullptr;
-  }
-  Stop looks() {
-    Fiber* owned = nullptr;
-    const auto why = look(fiber, owned);
-    EXPECT_EQ(owned, nullptr);
-    return why;
-  }
-};
-
-std::vector<Fiber*> all(Fiber* owned) {
-  std::vector<Fiber*> fibers;
-  for (; owned != nullptr; owned = owned->next) fibers.push_back(owned);
-  return fibers;
-}
-using Fibers = std::vector<Fiber*>;
 
 TEST(Scope, IsOnTheStackOfWhomItCovers) {
   Runner self;
@@ -282,6 +232,63 @@ TEST(Look, DoesNotCountItsBaseAsItsOwn) {
   (void)base.stop(Cause::cancel);
   EXPECT_TRUE(stops_with(self.fiber, &own));
   EXPECT_FALSE(stops_with(self.fiber, &base));
+}
+
+// An owner, its child, and that one's child: each on a stack of its own.
+struct Family3 {
+  Runner owner;
+  Scope scope{Kind::plain, &owner.fiber};
+  Scope nursery{Kind::nursery, &owner.fiber};
+  Runner child{&nursery};
+  Scope inner{Kind::nursery, &child.fiber};
+  Runner grandchild{&inner};
+
+  // Asked by nobody whom the stop told.
+  Stop asks() {
+    const auto why = stop_around(grandchild.fiber.scope, grandchild.fiber);
+    EXPECT_EQ(why, stop_of(grandchild.fiber));
+    return why;
+  }
+};
+
+// Invariants P5, P6
+TEST(Look, GoesPastAnOwnerWhoDidNotLook) {
+  Family3 f;
+  EXPECT_EQ(f.asks(), Stop::none);
+  EXPECT_EQ(f.asks(), Stop::none);  // by the count
+  EXPECT_EQ(f.scope.stop(Cause::deadline), nullptr);
+  EXPECT_EQ(f.asks(), Stop::timed_out);
+  EXPECT_EQ(f.nursery.cause(), Cause::none);
+  EXPECT_EQ(f.grandchild.looks(), Stop::timed_out);
+  EXPECT_EQ(f.inner.cause(), Cause::outer_deadline);
+  EXPECT_EQ(f.nursery.cause(), Cause::outer_deadline);
+  f.grandchild.fiber.delist();
+}
+
+TEST(Look, StopsNothingOutsideOfTheFiberThatIsCancelled) {
+  Family3 f;
+  EXPECT_EQ(f.asks(), Stop::none);
+  EXPECT_EQ(cancel(f.child.fiber), nullptr);
+  EXPECT_EQ(f.asks(), Stop::cancelled);
+  EXPECT_EQ(f.grandchild.looks(), Stop::cancelled);
+  EXPECT_EQ(f.inner.cause(), Cause::outer_cancel);
+  EXPECT_EQ(f.nursery.cause(), Cause::none);
+  f.grandchild.fiber.delist();
+}
+
+// The owner's shield holds off even from who goes through shields of its own.
+TEST(Look, DoesNotGoThroughTheShieldOfAnOwner) {
+  Runner owner;
+  Scope scope(Kind::plain, &owner.fiber);
+  Scope shield(Kind::shield, &owner.fiber);
+  Scope nursery(Kind::nursery, &owner.fiber);
+  Runner child(&nursery);
+  (void)scope.stop(Cause::cancel);
+  EXPECT_EQ(stop_from(child.fiber.scope, child.fiber, true), Stop::none);
+  Scope own(Kind::shield, &child.fiber);
+  (void)nursery.stop(Cause::deadline);
+  EXPECT_EQ(stop_from(child.fiber.scope, child.fiber), Stop::none);
+  EXPECT_EQ(stop_from(child.fiber.scope, child.fiber, true), Stop::timed_out);
 }
 
 // H runs G in place, and G runs T: the tower of the tests below.

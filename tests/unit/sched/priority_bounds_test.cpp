@@ -70,6 +70,49 @@ TEST_F(PriorityBoundsTest, EndlessHighOnesLetANormalOneRun) {
   }));
 }
 
+// In queues that only the loop looks at, which comes when the turn was given
+// away already.
+TEST_F(PriorityBoundsTest, EndlessHighOnesLetOneFromOutsideRun) {
+  for (const auto policy : {SpawnPolicy::local, SpawnPolicy::global}) {
+    Runtime runtime = start(Config{.workers = 1, .spawn = policy});
+    for (int i = 0; i < 20; ++i) {
+      Nursery all(runtime);
+      PriorityStream stream{all, kHigh};
+      Gate ready;
+      std::atomic<bool> spawned{false};
+      all.spawn(kHigh, [&] {
+        ready.open();
+        hold_worker_until([&] { return spawned.load(); });
+        stream.start();
+      });
+      EXPECT_TRUE(ready.pass());
+      all.spawn([&] { stream.stop = true; });
+      spawned = true;
+      EXPECT_TRUE(stream.ended.pass());
+      EXPECT_TRUE(all.join());
+      EXPECT_LE(stream.runs, Worker::kHighInARow + 1);
+    }
+  }
+}
+
+TEST_F(PriorityBoundsTest, EndlessHighOnesLetAPinnedOneRun) {
+  Runtime runtime = start(1);
+  EXPECT_TRUE(runtime.run([](Nursery& nursery) {
+    PriorityStream stream{nursery, kHigh};
+    stream.start();
+    nursery.spawn([&] {
+      const this_fiber::Pin pin;
+      for (int i = 0; i < 20; ++i) {
+        const auto before = stream.runs;
+        this_fiber::yield();
+        EXPECT_LE(stream.runs - before, Worker::kHighInARow + 1);
+      }
+      stream.stop = true;
+    });
+    EXPECT_TRUE(stream.ended.pass());
+  }));
+}
+
 // R-TASK-03: at every look, if nobody else waits for one.
 TEST_F(PriorityBoundsTest, EndlessOthersLetALowOneRun) {
   Runtime runtime = start(1);

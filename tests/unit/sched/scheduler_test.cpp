@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "fiber/family.hpp"
+#include "sched/spawn.hpp"
 #include "support/death_test.hpp"
 #include "support/watchdog.hpp"
 #include "time/clock.hpp"
@@ -37,7 +38,7 @@ void spawn(Scheduler& scheduler, fiber::Family& family) {
   frame->body = &kCount;
   frame->scope = &family;
   family.enter(nullptr);
-  scheduler.launch(*frame);
+  scheduler.launch(*frame, nullptr);
   if (frame->join.drop()) scheduler.reclaim(*frame);
 }
 

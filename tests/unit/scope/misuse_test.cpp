@@ -83,6 +83,51 @@ TEST_F(ScopeDeathTest, ReportsANurseryThatAnotherFiberJoins) {
                "joined by another fiber");
 }
 
+// A grandchild, by the name of the root.
+TEST_F(ScopeDeathTest, ReportsANurseryThatOneInsideOfItJoins) {
+  EXPECT_DEATH(
+      {
+        Runtime runtime = start();
+        Nursery root(runtime);
+        root.spawn(
+            [&](Nursery& inner) { inner.spawn([&] { (void)root.join(); }); });
+        (void)root.wait_exhausted();
+        (void)root.join();
+      },
+      "by a fiber that lives in it");
+}
+
+TEST_F(ScopeDeathTest, ReportsANurseryThatOneInsideOfItDestroys) {
+  EXPECT_DEATH(
+      {
+        Runtime runtime = start();
+        std::optional<Nursery> root(std::in_place, runtime);
+        auto task = root->spawn([&] { root.reset(); });
+        (void)task.wait();
+      },
+      "by a fiber that lives in it");
+}
+
+// While its owner waits, inside of nothing else.
+template <typename Scope>
+void end_elsewhere() {
+  (void)run(Config{.workers = 1}, [](Nursery& nursery) {
+    Event ended;
+    std::optional<Scope> scope(std::in_place);
+    nursery.spawn([&] {
+      scope.reset();
+      ended.set();
+    });
+    (void)ended.wait();
+  });
+}
+
+TEST_F(ScopeDeathTest, ReportsAScopeThatAnotherFiberEnds) {
+  EXPECT_DEATH(end_elsewhere<Nursery>(), "or on another fiber");
+  EXPECT_DEATH(end_elsewhere<CancelScope>(), "or on another fiber");
+  EXPECT_DEATH(end_elsewhere<Shield>(), "or on another fiber");
+}
+
 TEST_F(ScopeDeathTest, ReportsANurseryThatTwoThreadsJoin) {
   EXPECT_DEATH(
       {

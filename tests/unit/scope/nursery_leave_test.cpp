@@ -94,5 +94,16 @@ TEST_P(NurseryLeaveTest, StopsTheChildrenOfABodyThatFails) {
   });
 }
 
+TEST_P(NurseryLeaveTest, AnErrorThatIsNoneIsInvalid) {
+  in_fiber([] {
+    Nursery nursery;
+    auto task = nursery.spawn([]() -> Result<int> { return Errc{}; });
+    EXPECT_EQ(task.join().error(), Errc::invalid);
+    EXPECT_EQ(nursery.join().error(), Errc::invalid);
+    Nursery other;
+    EXPECT_EQ(other.fail(Errc{}), Errc::invalid);
+  });
+}
+
 }  // namespace
 }  // namespace weft

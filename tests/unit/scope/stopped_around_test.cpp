@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
@@ -98,6 +99,34 @@ TEST_P(StoppedAroundTest, AJoinInsideOfAStoppedScopeIsNotStoppedByThat) {
     inside.cancel();
     EXPECT_TRUE(nursery.join());
   });
+}
+
+// On one worker, which sits in the fiber that asks: nobody else looks.
+TEST(StoppedAroundByTheClock, AScopeKnowsThatItsDeadlineHasPassed) {
+  Runtime runtime = *Runtime::start({.workers = 1});
+  EXPECT_TRUE(runtime.run([] {
+    const CancelScope scope(Deadline::after(std::chrono::microseconds(100)));
+    while (!scope.timed_out()) {
+    }
+    EXPECT_TRUE(this_fiber::cancelled());
+    const Shield shield(Deadline::after(std::chrono::microseconds(100)));
+    while (!shield.timed_out()) {
+    }
+  }));
+}
+
+TEST(StoppedAroundByTheClock, NoChildIsStartedByAJoinAfterTheDeadline) {
+  Runtime runtime = *Runtime::start({.workers = 1});
+  EXPECT_TRUE(runtime.run([] {
+    bool ran = false;
+    const auto deadline = Deadline::after(std::chrono::microseconds(100));
+    Nursery nursery({.deadline = deadline});
+    nursery.spawn([&ran] { ran = true; });
+    while (!deadline.expired()) {
+    }
+    EXPECT_EQ(nursery.join().error(), Errc::timed_out);
+    EXPECT_FALSE(ran);
+  }));
 }
 
 }  // namespace

@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "support/gate.hpp"
+#include "support/parked.hpp"
 #include "support/runtime_test.hpp"
 #include <weft/weft.hpp>
 
 namespace weft {
 namespace {
 
+using test::await_parked;
 using test::Gate;
 using test::WorkersTest;
 using namespace std::chrono_literals;
@@ -72,6 +75,28 @@ TEST_P(TaskJoinTest, RefusesASecondJoiner) {
     gate.open();
     EXPECT_TRUE(waiter.join());
     EXPECT_EQ(task.join().value(), 5);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// R-JOIN-07. The first one's wait is the child itself, on its stack.
+TEST_P(TaskJoinTest, RefusesASecondJoinerOfAChildInPlace) {
+  in_fiber([] {
+    Gate gate;
+    std::atomic<AnyTask*> shared{nullptr};
+    Nursery nursery;
+    auto first = nursery.spawn([&] {
+      Nursery inner;
+      auto task = inner.spawn([&] {
+        EXPECT_TRUE(gate.pass());
+        return 5;
+      });
+      shared = &task;
+      EXPECT_EQ(task.join().value(), 5);
+    });
+    await_parked(first);
+    EXPECT_EQ(shared.load()->wait().error(), Errc::invalid);
+    gate.open();
     EXPECT_TRUE(nursery.join());
   });
 }
