@@ -77,7 +77,9 @@ Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
     return part;
   }
   if (by == nullptr) return asked != nullptr ? *asked : usual;
+  by->refill();
   Budget part = asked != nullptr ? *asked : min(by->givable(), usual);
+  if (by->need_till() == nullptr) return refused(Resource::memory);
   if (Status given = by->give(part); !given) {
     return refused(given.error().resource());
   }
