@@ -126,7 +126,7 @@ Nursery::~Nursery() {
   end_children(false);
   core.end();
   const auto& failure = core.family.failure();
-  if (failure && !core.reported) [[unlikely]] {
+  if (failure && !core.is_told(failure)) [[unlikely]] {
     Fiber& self = *sched::carrier().current;
     WEFT_CHECK(!self.proxy,
                "a nursery on a plain thread was destroyed with a failure that "
@@ -255,7 +255,10 @@ Status Nursery::await_children(Deadline deadline) noexcept {
              "a nursery is joined by another fiber than the one that made it");
   core.closed.store(true, relaxed);  // see reserve()
   if (core.family.owner() == &self) core.stop_with_outer(self);
-  if (Status end = await_standstill(deadline); !end) return end;
+  if (Status end = await_standstill(deadline); !end) {
+    if (end.error() == Errc::exhausted) core.stood_still = true;
+    return end;
+  }
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;
   core.end();
   core.reported = true;
