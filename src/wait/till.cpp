@@ -6,8 +6,8 @@ namespace weft::waiting {
 
 void Till::release(Till* till) noexcept {
   // Not by recursion: a chain of payers may be long.
-  while (till != nullptr && till->holders_.fetch_sub(1, acq_rel) == 1) {
-    Till* const up = till->up_;  // [till]
+  while (till != nullptr && till->is_last_hold()) {
+    Till* const up = till->up_;
     delete till;
     till = up;
   }

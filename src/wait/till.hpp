@@ -11,7 +11,8 @@
 //   M2  up_ is written by the purse's fiber alone, until it closes the till.
 //
 // Edges
-//   [till]  release() -> the last release(): all that was done with it.
+//   [till]  is_last_hold() -> the last is_last_hold(): all that was done with
+//           it.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +60,11 @@ class Till {
 
  private:
   ~Till() = default;
+  // Alone, nobody can make it more.
+  bool is_last_hold() noexcept {
+    return holders_.load(acquire) == 1 ||        // [till]
+           holders_.fetch_sub(1, acq_rel) == 1;  // [till]
+  }
   bool is_open() noexcept {
     const std::lock_guard guard(lock_);
     return purse_ != nullptr;
