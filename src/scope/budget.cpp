@@ -200,8 +200,12 @@ Budget Nursery::budget() const noexcept {
 }
 
 Status Nursery::recharge(FiberId child, const Budget& amount) noexcept {
-  if (child == this_fiber::id()) return Errc::denied;
-  Pool* const pool = core_in(state_).pool.load(acquire);  // [pool]
+  auto& core = core_in(state_);
+  const auto* const worker = sched::carrier().worker;
+  const bool is_near =
+      worker != nullptr && &worker->scheduler() == &core.scheduler;
+  if (is_near && child == this_fiber::id()) return Errc::denied;
+  Pool* const pool = core.pool.load(acquire);  // [pool]
   if (pool == nullptr) return Errc::invalid;
   return pool->recharge(child.value, amount, own_purse());
 }
