@@ -1,5 +1,6 @@
 #include "wait/purse.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -44,7 +45,8 @@ Purse::~Purse() {
 std::array<std::uint64_t, 5> Purse::amounts_of(const Budget& b) noexcept {
   const auto widened = [](auto amount) -> std::uint64_t {
     using T = decltype(amount);
-    return amount == std::numeric_limits<T>::max() ? kNoLimit : amount;
+    if (amount == std::numeric_limits<T>::max()) return kNoLimit;
+    return std::min<std::uint64_t>(amount, kNoLimit / 2);
   };
   return {widened(b.ops), widened(b.memory), widened(b.spawn_count),
           widened(b.channel_ops), widened(b.syscalls)};

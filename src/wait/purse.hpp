@@ -139,7 +139,7 @@ class Purse final : public fiber::Account, public base::ListHook {
  private:
   friend class Pool;
   // So much that nobody comes to its end; what is above half of it is without
-  // limit, so that spending need not ask.
+  // limit, so that spending need not ask. A limit above is cut to that half.
   static constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 63;
   using Amounts = std::array<Tally<std::uint64_t>, 5>;
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -236,6 +237,35 @@ TEST_P(ReturnedBudgetTest, IsForWhoPaidForASpawnerThatHasEnded) {
         });
     EXPECT_EQ(first.join().value(), Budget{.ops = 91});
     EXPECT_TRUE(box.join());
+  });
+}
+
+// ---- So much that it is close to no limit.
+
+TEST_P(ReturnedBudgetTest, IsNotWithoutLimitIfItWasLarge) {
+  in_fiber([] {
+    constexpr std::size_t kLarge = (std::size_t{1} << 62) + 1;
+    constexpr std::uint16_t kMany = 65'534;
+    const Budget large{.ops = 1000, .memory = kLarge, .spawn_count = kMany};
+    Nursery nursery({.budget = large});
+    auto child = nursery.spawn({.budget = Budget{.ops = 100, .memory = kLarge}},
+                               [] { return this_fiber::ledger().left; });
+    EXPECT_EQ(child.join().value(),
+              (Budget{.ops = 100, .memory = std::size_t{1} << 62}));
+    EXPECT_EQ(nursery.budget(), (Budget{.ops = 1000,
+                                        .memory = std::size_t{1} << 62,
+                                        .spawn_count = kMany - 1}));
+    EXPECT_EQ(
+        nursery.try_spawn({.budget = Budget{.spawn_count = kMany - 1}}, [] {})
+            .error(),
+        Error::out_of(Resource::spawns))
+        << "one is its own";
+    EXPECT_TRUE(nursery.join());
+    Nursery most({.budget = Budget{.spawn_count = kMany}});
+    EXPECT_EQ(
+        most.try_spawn({.budget = Budget{.spawn_count = kMany}}, [] {}).error(),
+        Error::out_of(Resource::spawns));
+    EXPECT_TRUE(most.join());
   });
 }
 
