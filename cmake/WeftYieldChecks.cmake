@@ -5,6 +5,9 @@
 # gets checks of 1 op (weft/yield_check.hpp). Calls target_link_libraries() with
 # a keyword, so other calls for the target need one as well. By g++ and clang
 # only. See docs/guide.md for what such code may not do.
+# An inline function that an unchecked object has as well exists once, as the
+# linker sees it first: link such targets before unchecked ones, or see
+# docs/security.md for how to keep the copies apart.
 function(weft_enable_yield_checks target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(flags -fsanitize-coverage=trace-pc)

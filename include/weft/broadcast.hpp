@@ -188,11 +188,13 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // One version more. Nothing once it is closed, as update().
+  // One version more. Nothing once it is closed, as update(). Costs a metered
+  // fiber 1 op, if it has one; changed() is an operation of a channel.
   //   Suspends:  while another writes. No cancel point.
   //   Ordering:  what came before is visible to who sees the version.
   //   Callers:   any fiber or thread, as of all below.
   void set(T value) {
+    detail::count_op();
     auto next = std::make_shared<const T>(std::move(value));
     const std::lock_guard hold(writers_);
     publish(std::move(next));
@@ -202,6 +204,7 @@ class Watch {
   //   Suspends, Ordering: as set().
   template <typename F>
   void update(F&& change) {
+    detail::count_op();
     const std::lock_guard hold(writers_);
     if (closed()) return;
     auto next = std::make_shared<T>(*latest());
@@ -225,6 +228,7 @@ class Watch {
   //   Ordering:  everything before set() is visible after this returns.
   Result<T> changed(std::uint64_t& seen,
                     Deadline deadline = Deadline::never()) const {
+    WEFT_TRY(detail::begin_channel_op(this, true, deadline));
     WEFT_TRY(changes_.wait(token_after(seen), deadline));
     return take(seen);
   }

@@ -11,7 +11,8 @@
 // limit: nothing is missing from it afterwards.
 //
 // One that was moved from has nothing: everything is denied. So is what one
-// runtime's would do in another.
+// runtime's would do in another: in a nursery of that, or by a fiber of that. A
+// plain thread is in none.
 #pragma once
 
 #include <cstddef>
@@ -133,6 +134,8 @@ struct Capabilities {
 namespace detail {
 // One more channel of this capacity. Errors: denied.
 Result<License*> take_channel(CapChannel& by, std::size_t capacity) noexcept;
+// Does this fiber need a CapChannel for that? Counted.
+bool denies_channel() noexcept;
 }  // namespace detail
 
 namespace this_fiber {

@@ -335,6 +335,10 @@ struct ChannelAccess {
     return Handle(channel, capacity == 0 ? ChannelKind::rendezvous
                                          : ChannelKind::buffered);
   }
+  template <typename Handle>
+  static Handle denied() noexcept {
+    return Handle(nullptr, ChannelKind::denied);
+  }
   template <ChannelSide Side>
   static ChannelEnds* channel(const ChannelHandle<Side>& handle) noexcept {
     return handle.channel_;
@@ -356,15 +360,20 @@ struct Channel {  // auto [sender, receiver] = make_channel<T>(n);
 // Capacity 0 is a rendezvous: a send returns when a receiver has the value.
 // There is no unbounded channel. The one allocation of a channel's life is
 // here, but for a close() while senders wait at a full buffer; if there is no
-// memory every operation fails with `exhausted`.
+// memory every operation fails with `exhausted`; with `denied` if a fiber of a
+// runtime of profile sovereign made it: there it takes a CapChannel, as below.
 //   Suspends:  never. Callers: any fiber or thread; no runtime is needed.
 template <typename T>
 Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
+  using Access = detail::ChannelAccess;
+  if (detail::denies_channel()) {
+    return {Access::denied<Sender<T>>(), Access::denied<Receiver<T>>()};
+  }
   detail::ChannelEnds* const made =
       detail::make_channel(detail::kElementOps<T>, capacity,
                            {options.on_full, options.lock_free, options.name});
-  return {detail::ChannelAccess::handle<Sender<T>>(made, capacity),
-          detail::ChannelAccess::handle<Receiver<T>>(made, capacity)};
+  return {Access::handle<Sender<T>>(made, capacity),
+          Access::handle<Receiver<T>>(made, capacity)};
 }
 
 // The same by a capability: one of its channels, until both sides are gone.

@@ -79,7 +79,8 @@ bool cancelled() noexcept;     // would checkpoint() fail now?
 Deadline deadline() noexcept;  // the earliest of all scopes around
 FiberId id() noexcept;
 std::string_view name() noexcept;
-// Copied. Errors: exhausted (no memory).
+// The first 255 bytes, copied. Kept to the end of the fiber: if it is metered
+// it pays for the memory. Errors: exhausted (memory).
 Status set_name(std::string_view name) noexcept;
 // What it may still spend and has spent; unlimited and nothing if it is not
 // metered.

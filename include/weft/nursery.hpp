@@ -225,7 +225,8 @@ class Nursery {
   // May be moved either way until it has passed. Callers: as cancel().
   void set_deadline(Deadline deadline) noexcept;
 
-  // All that failed, first first; complete after join(). Throws std::bad_alloc.
+  // All that failed, first first; of refused spawns and of fail() the first 64.
+  // Complete after join(). Throws std::bad_alloc.
   std::vector<Failure> failures() const;
 
   // join() closes the channel (or whatever has a close()) behind the last
@@ -264,8 +265,7 @@ class Nursery {
   // Memory that lives until the nursery goes; what is freed is used again. A
   // metered fiber pays 1 op and the bytes, and has them back if it frees them.
   // Throws std::bad_alloc, also to one that must stop while it waits.
-  //   Suspends:  its allocate(), until a metered fiber can pay.
-  //   Callers:   as cancel(), while the nursery lives.
+  //   Suspends:  allocate() of a metered fiber as a check. Callers: as cancel()
   std::pmr::memory_resource* memory();
 
   std::size_t live() const noexcept;

@@ -47,8 +47,16 @@ void Family::fail(const Failure& failure,
   const std::lock_guard guard(failure_lock_);
   if (!failure_) failure_ = failure;
   if (told == nullptr) return;
+  const auto before = failed_ != nullptr ? failed_->without_id : 0;
+  if (told->fiber == 0 && before == kToldWithoutId) return;
+  told->without_id = before + (told->fiber == 0 ? 1 : 0);
   told->before = std::move(failed_);
   failed_ = std::move(told);
+}
+
+bool Family::tells_one_more() const noexcept {
+  const std::lock_guard guard(failure_lock_);
+  return failed_ == nullptr || failed_->without_id < kToldWithoutId;
 }
 
 Failure Family::first_failure() noexcept {

@@ -48,6 +48,7 @@ struct Failed {
   std::uint64_t fiber = 0;
   std::string name = {};
   std::unique_ptr<Failed> before = nullptr;
+  unsigned without_id = 0;  // so many have none, up to this one
 };
 
 class Family : public Scope {
@@ -113,6 +114,9 @@ class Family : public Scope {
   // Any thread that keeps the nursery from ending: keeps the first, and tells
   // of all. nullptr: no memory for more than the first.
   void fail(const Failure& failure, std::unique_ptr<Failed> told) noexcept;
+  // The same, of one without a child, which costs whoever asks for it nothing:
+  // of those a few are told.
+  [[nodiscard]] bool tells_one_more() const noexcept;
   bool fails_fast() const noexcept { return fails_fast_; }
   // The same: the first, if anything failed.
   Failure first_failure() noexcept;
@@ -133,6 +137,7 @@ class Family : public Scope {
 
  private:
   static constexpr std::int64_t kBias = std::int64_t{1} << 40;
+  static constexpr unsigned kToldWithoutId = 64;
   static constexpr std::uintptr_t kNone = 0;
   static constexpr std::uintptr_t kTaken = 1;
 

@@ -182,7 +182,8 @@ Extras* Fiber::make_extras() noexcept {
 bool Fiber::set_name(std::string_view text) noexcept {
   Extras* own = make_extras();
   if (own == nullptr) return false;
-  auto* name = static_cast<Name*>(std::malloc(sizeof(Name) + text.size() + 1));
+  text = text.substr(0, kLongestName);
+  auto* name = static_cast<Name*>(std::malloc(size_of_name(text)));
   if (name == nullptr) return false;
   name->older = own->name.load(relaxed);  // one writer
   std::memcpy(name->text(), text.data(), text.size());

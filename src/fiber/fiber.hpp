@@ -4,6 +4,7 @@
 // frame may read its control word until the runtime ends.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -63,6 +64,7 @@ struct Extras {
   std::unique_ptr<Account> account = nullptr;   // fixed before the start
   std::int64_t deadline = time::kNever;         // of its body
   const detail::BodyOps* timed_body = nullptr;  // the body that has it
+  const Scope* timed_scope = nullptr;           // in it: around the body
 };
 
 // Where a fiber runs. Whoever runs it writes; who tells its guest to look
@@ -215,6 +217,10 @@ class alignas(kCacheLine) Fiber {
   // The fiber itself, or its spawner. Out of memory: nullptr, false.
   Extras* make_extras() noexcept;
   bool set_name(std::string_view name) noexcept;
+  // What a name takes up until the end of the fiber.
+  static std::size_t size_of_name(std::string_view name) noexcept {
+    return sizeof(Name) + std::min(name.size(), kLongestName) + 1;
+  }
 
   // Any thread, as long as the frame is held.
   const char* name() const noexcept;
@@ -222,6 +228,7 @@ class alignas(kCacheLine) Fiber {
  private:
   void look_as_guest() noexcept;
 
+  static constexpr std::size_t kLongestName = 255;
   static constexpr auto kNormal = static_cast<std::uint32_t>(Priority::normal);
   static constexpr std::size_t kTimerOffset = 256 - sizeof(time::TimerNode);
   static constexpr std::size_t kStorageOffset = 2 * kCacheLine;

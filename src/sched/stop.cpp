@@ -67,7 +67,8 @@ void stop_if_due(fiber::Scope& scope) noexcept {
 void cancel(Fiber& fiber) noexcept { (void)enqueue(fiber::cancel(fiber)); }
 
 void fail(Family& family, const fiber::Failure& failure) noexcept {
-  family.fail(failure, told_of(failure, nullptr));
+  const bool told = family.tells_one_more();
+  family.fail(failure, told ? told_of(failure, nullptr) : nullptr);
   if (family.fails_fast()) (void)stop(family, fiber::Cause::failure);
 }
 

@@ -124,6 +124,9 @@ void* Arena::do_allocate(std::size_t bytes, std::size_t align) {
   if (!waiting::charge(self, price, may_wait)) {
     throw std::bad_alloc();
   }
+  if (metered && !sched::carrier().current.count_metered(price.ops)) {
+    waiting::pass_turn();  // if it can be left here
+  }
   void* const block = take(bytes, align);
   if (block == nullptr) {
     if (metered) waiting::Purse::of(self)->take_back(price);

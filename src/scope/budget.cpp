@@ -100,6 +100,7 @@ void NurseryCore::open_pool(const Budget* budget) noexcept {
   Budget granted = budget != nullptr ? *budget : Budget();
   Purse* const purse = own_purse();
   if (purse != nullptr) {
+    purse->refill();
     granted = min(granted, purse->givable());
     WEFT_CHECK(purse->give(granted), "a purse lacks what it has");
     payer = &self();
@@ -158,7 +159,8 @@ Status Nursery::give_purse(detail::Frame* frame, const Budget* asked,
       permit != nullptr ? min(Budget::child(), permit->most) : Budget::child();
   const auto granted = pool->draw(asked, usual, own_purse(), owner);
   if (!granted) return granted.error();
-  auto* const purse = new (std::nothrow) Purse(*pool, child, *granted);
+  Purse* const payer = pool->own() ? nullptr : own_purse();
+  auto* const purse = new (std::nothrow) Purse(*pool, child, *granted, payer);
   if (purse == nullptr) {
     pool->undraw(*granted, own_purse(), owner);
     return Error::out_of(Resource::memory);
@@ -198,8 +200,12 @@ Budget Nursery::budget() const noexcept {
 }
 
 Status Nursery::recharge(FiberId child, const Budget& amount) noexcept {
-  if (child == this_fiber::id()) return Errc::denied;
-  Pool* const pool = core_in(state_).pool.load(acquire);  // [pool]
+  auto& core = core_in(state_);
+  const auto* const worker = sched::carrier().worker;
+  const bool is_near =
+      worker != nullptr && &worker->scheduler() == &core.scheduler;
+  if (is_near && child == this_fiber::id()) return Errc::denied;
+  Pool* const pool = core.pool.load(acquire);  // [pool]
   if (pool == nullptr) return Errc::invalid;
   return pool->recharge(child.value, amount, own_purse());
 }
@@ -237,8 +243,9 @@ Status Nursery::await_standstill(Deadline deadline) noexcept {
 namespace this_fiber {
 
 Ledger ledger() noexcept {
-  const Purse* const purse = own_purse();
+  Purse* const purse = own_purse();
   if (purse == nullptr) return {Budget::unlimited(), Budget()};
+  purse->refill();
   return purse->ledger();
 }
 

@@ -18,6 +18,18 @@ using waiting::Purse;
 
 namespace detail {
 
+namespace {
+
+// A plain thread has no runtime of its own: there it is good for anything.
+template <typename Limits>
+bool is_good_here(const Grant<Limits>* grant) noexcept {
+  if (grant == nullptr) return false;
+  const auto* const worker = sched::worker_or_null();
+  return worker == nullptr || grant->is_of(worker->scheduler());
+}
+
+}  // namespace
+
 template <typename Limits>
 Capability<Limits>::~Capability() {
   Grant<Limits>::release(grant_);
@@ -45,7 +57,7 @@ bool Capability<Limits>::allows(Executor which) const noexcept  //
     requires std::is_same_v<Limits, ExecutorLimits> {
   // clang 14 instantiates it for the others, too.
   if constexpr (std::is_same_v<Limits, ExecutorLimits>) {
-    return grant_ != nullptr && grant_->take({which});
+    return is_good_here(grant_) && grant_->take({which});
   } else {
     return false;
   }
@@ -95,8 +107,17 @@ Result<Capabilities> make_authority(
 Result<License*> take_channel(CapChannel& by, std::size_t capacity) noexcept {
   auto* const grant = GrantAccess::of(by);
   const ChannelLimits one{capacity, 1};
-  if (grant == nullptr || !grant->take(one)) return Errc::denied;
+  if (!is_good_here(grant) || !grant->take(one)) return Errc::denied;
   return &grant->hold();
+}
+
+bool denies_channel() noexcept {
+  auto* const worker = sched::worker_or_null();
+  if (worker == nullptr) return false;
+  auto& runtime = worker->scheduler();
+  if (runtime.config().profile != Profile::sovereign) return false;
+  runtime.audit->count(sched::Right::channel, false);
+  return true;
 }
 
 }  // namespace detail

@@ -151,7 +151,7 @@ Nursery::~Nursery() {
   end_children(false);
   core.end();
   const auto& failure = core.family.failure();
-  if (failure && !core.reported) [[unlikely]] {
+  if (failure && !core.is_told(failure)) [[unlikely]] {
     Fiber& self = *sched::carrier().current;
     WEFT_CHECK(!self.proxy,
                "a nursery on a plain thread was destroyed with a failure that "
@@ -297,7 +297,10 @@ Status Nursery::await_children(Deadline deadline) noexcept {
   core.closed.store(true, relaxed);  // see reserve()
   sched::stop_if_due(core.family);
   if (core.family.owner() == &self) core.stop_with_outer(self);
-  if (Status end = await_standstill(deadline); !end) return end;
+  if (Status end = await_standstill(deadline); !end) {
+    if (end.error() == Errc::exhausted) core.stood_still = true;
+    return end;
+  }
   if (Status end = waiting::for_family(core.family, deadline); !end) return end;
   core.end();
   core.reported = true;

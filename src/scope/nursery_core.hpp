@@ -105,6 +105,12 @@ struct NurseryCore {
       if (core->inner == nullptr) return false;
     }
   }
+  // The owner, at the end: has join() told of it? It may have told of children
+  // that are out of ops, which were then cancelled and given up.
+  bool is_told(const fiber::Failure& failure) const noexcept {
+    return reported ||
+           (stood_still && failure.error == Error::out_of(Resource::ops));
+  }
   // Before a child is published.
   void count_child(const fiber::Fiber* by) noexcept {
     family.enter(by);
@@ -178,6 +184,7 @@ struct NurseryCore {
   bool denied : 1 = false;       // and so it began
   bool shares_pool : 1 = false;  // it belongs to the one around; the same
   bool meters_all : 1 = false;   // every child; fixed at the start
+  bool stood_still : 1 = false;  // join() told that all are exhausted; owner
   bool reported = false;         // join() told of the first failure; owner only
 };
 

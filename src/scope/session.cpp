@@ -36,10 +36,11 @@ Session::~Session() {
       seat->body->close();
     }
     while (!state_->seats.empty()) dismiss(state_->seats.size() - 1);
-  } while (!state_->retire(outcome_));
+  } while (!retire(outcome_));
 }
 
 Status Session::operator()() {
+  began_ = true;
   try {
     for (;;) {
       Status end;
@@ -51,7 +52,7 @@ Status Session::operator()() {
         (void)actors.join();
       }
       if (!end || !state_->seats.empty()) return end;
-      if (!state_->retire({})) continue;  // somebody came
+      if (!retire({})) continue;  // somebody came
       state_ = nullptr;
       return {};
     }
@@ -59,6 +60,14 @@ Status Session::operator()() {
     outcome_ = Errc::panicked;
     throw;
   }
+}
+
+// The next session is paid from where this one was: it may begin at once.
+bool Session::retire(Status outcome) noexcept {
+  const auto retires = [&] { return state_->retire(outcome); };
+  const auto& self = *sched::carrier().current;  // if not, of who refused it
+  if (!began_ || !self.word.is_metered()) return retires();
+  return waiting::Purse::of(self)->hand_back_if(retires);
 }
 
 Status Session::serve(Nursery& actors) {
@@ -258,7 +267,8 @@ void Keeper::start(std::shared_ptr<SupervisorState> state,
     how.budget = part;
   }
   if (!how.budget) {
-    nursery.spawn(how, Session(std::move(state)));
+    auto fiber = nursery.spawn(how, Session(state));
+    state->fiber = std::move(fiber);
     return;
   }
   auto* const watchman = new (std::nothrow) Watchman(state, session);
@@ -267,10 +277,10 @@ void Keeper::start(std::shared_ptr<SupervisorState> state,
       watchman != nullptr
           ? nursery.reserve(&how, &permit)
           : Reserved{.refused = Error::out_of(Resource::memory)};
-  (void)nursery.start_in<Task<void>>(
-      reserved, &how,
-      Session(std::shared_ptr<SupervisorState>(std::shared_ptr<void>(),
-                                               state.get())));
+  state->fiber =
+      nursery.start_in<Task<void>>(reserved, &how,
+                                   Session(std::shared_ptr<SupervisorState>(
+                                       std::shared_ptr<void>(), state.get())));
   if (reserved.frame == nullptr && !permit.used) delete watchman;
 }
 

@@ -116,9 +116,12 @@ std::shared_ptr<const SupervisorState::Decide> SupervisorState::decide()
 }
 
 void SupervisorState::quit() noexcept {
-  const std::lock_guard guard(lock_);
-  quitting_ = true;
-  (void)watching_.wake_all();
+  {
+    const std::lock_guard guard(lock_);
+    quitting_ = true;
+    (void)watching_.wake_all();
+  }
+  if (fiber) fiber.cancel();
 }
 
 bool SupervisorState::quitting() const noexcept {
@@ -244,6 +247,7 @@ Supervisor::~Supervisor() {
   state_->quit();
   const Shield shield;
   (void)state_->await_idle(Deadline::never());
+  state_->fiber = {};  // which may be the last to have the state
 }
 
 std::shared_ptr<const detail::ActorNumber> Supervisor::add(

@@ -11,6 +11,8 @@
 //   V2  At most one session runs: from the add() that found none until it
 //       retires, under the lock. One whose fiber is given up cannot: then the
 //       end of that fiber's purse does it (Watchman).
+//   V3  When a session has retired, what it had left is back where it came
+//       from: the next one is paid from there.
 #pragma once
 
 #include <cstddef>
@@ -76,6 +78,7 @@ class SupervisorState {
   // The number of the new session that it takes; 0: one runs.
   [[nodiscard]] std::uint64_t add(std::unique_ptr<ActorSeat> seat) noexcept;
   void set_decide(std::shared_ptr<const Decide> decide) noexcept;
+  // Also cancels its fiber, which may be out of ops.
   void quit() noexcept;
   // Until no session runs. Errors: cancelled, timed_out.
   Status await_idle(Deadline deadline) noexcept;
@@ -102,6 +105,7 @@ class SupervisorState {
   NurseryIn<profile::Cluster>& nursery;
   const SupervisorOptions options;
   const FiberId owner;
+  Task<void> fiber;  // of the last session; the owner's
   // The session's; kept here, in case that its stack is lost.
   std::vector<std::unique_ptr<ActorSeat>> seats;  // in the order of their start
   std::shared_ptr<const Decide> asked;            // the last that was
@@ -149,6 +153,8 @@ class Session {
   Status serve(Nursery& actors);
   void make_room();
   void start(Nursery& actors, ActorSeat& seat);
+  // As the state's.
+  [[nodiscard]] bool retire(Status outcome) noexcept;
   // How its fiber ended, which is waited for.
   Status finish(ActorSeat& seat);
   // It has ended. Errors: there were too many restarts; cancelled.
@@ -165,6 +171,7 @@ class Session {
   void dismiss(std::size_t place) noexcept;
 
   std::shared_ptr<SupervisorState> state_;
+  bool began_ = false;            // its fiber is the one that runs
   Status outcome_;                // what it failed with
   std::exception_ptr exception_;  // of the last that ended
 };

@@ -102,8 +102,17 @@ FiberId id() noexcept {
 std::string_view name() noexcept { return self().name(); }
 
 Status set_name(std::string_view name) noexcept {
-  if (!self().set_name(name)) return Error::out_of(Resource::memory);
-  return {};
+  Fiber& fiber = self();
+  if (name == fiber.name()) return {};
+  const waiting::Price price{0, Resource::memory, Fiber::size_of_name(name)};
+  // What it was called before stays readable: a loop of this would take up all
+  // memory.
+  if (Status paid = waiting::charge(fiber, price, /*may_wait=*/false); !paid) {
+    return paid;
+  }
+  if (fiber.set_name(name)) return {};
+  if (fiber.word.is_metered()) waiting::Purse::of(fiber)->take_back(price);
+  return Error::out_of(Resource::memory);
 }
 
 Priority priority() noexcept { return self().priority(); }

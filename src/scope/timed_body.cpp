@@ -22,10 +22,25 @@ const BodyOps& restore(Fiber& fiber) noexcept {
   return *fiber.body;
 }
 
+// Its innermost scope is the one that has the deadline.
+class InTime {
+ public:
+  explicit InTime(Fiber& self) noexcept : extras_(extras_of(self)) {
+    extras_.timed_scope = self.scope;
+  }
+  InTime(const InTime&) = delete;
+  InTime& operator=(const InTime&) = delete;
+  ~InTime() { extras_.timed_scope = nullptr; }
+
+ private:
+  Extras& extras_;
+};
+
 Outcome run(void* storage) {
   auto& self = Fiber::of_storage(storage);
   const BodyOps& body = restore(self);
   const CancelScope scope(time::deadline(extras_of(self).deadline));
+  const InTime in_time(self);
   if (!scope.timed_out()) return body.run(storage);
   self.skip_body = true;
   body.drop_closure(storage);

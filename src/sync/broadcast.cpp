@@ -25,6 +25,10 @@ Status begin_channel_op(const void* channel, bool may_wait,
                          may_wait, deadline);
 }
 
+void count_op() noexcept {
+  (void)waiting::charge(*sched::carrier().current, {}, /*may_wait=*/false);
+}
+
 void check_reason(const char* of, Error reason) noexcept {
   WEFT_CHECK(reason != Errc{}, "a %s is closed with no error as the reason",
              of);

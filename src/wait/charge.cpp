@@ -12,10 +12,12 @@ namespace weft::waiting {
 
 namespace {
 
-// The nursery that started the fiber.
+// What stops the fiber as a whole: the nursery that started it, or the scope
+// around its body that has its own deadline.
 fiber::Scope* base_of(const Fiber& self) noexcept {
+  const auto* const timed = self.extras.load(relaxed)->timed_scope;  // its own
   auto* base = self.scope;
-  while (base->covered() == &self) base = base->parent();
+  while (base->covered() == &self && base != timed) base = base->parent();
   return base;
 }
 
@@ -106,6 +108,14 @@ bool may_leave(const sched::Carrier& here) noexcept {
              (here.simulator != nullptr ? here.simulator->outer_locks() : 0);
 }
 
+// May it take a lock? A signal handler may have interrupted who has that one:
+// on a stack of its own, or where a lock is held. Then what is in the purse has
+// to do.
+bool may_lock(const sched::Carrier& here) noexcept {
+  return here.lock_depth == 0 &&
+         (here.no_stack || here.current->stack->carries_caller());
+}
+
 }  // namespace
 
 void pass_turn() noexcept {
@@ -122,7 +132,10 @@ void pass_turn() noexcept {
 
 void charge_or_wait(Fiber& self, const Price& price) noexcept {
   Purse& purse = *Purse::of(self);
-  if (!purse.take_refilled(price) && may_leave(sched::carrier())) {
+  const auto& here = sched::carrier();
+  const bool paid = may_lock(here) ? purse.take_refilled(price).has_value()
+                                   : purse.take(price);
+  if (!paid && may_leave(here)) {
     const KeepErrno keep_errno;
     while (!wait_at_base(self, purse, price)) {
       if (!purse.take_grace(price)) give_up(self);
@@ -134,7 +147,13 @@ void charge_or_wait(Fiber& self, const Price& price) noexcept {
 Status charge_or_tell(Fiber& self, const Price& price,
                       Deadline deadline) noexcept {
   const KeepErrno keep_errno;
-  const bool may_wait = may_leave(sched::carrier());
+  const auto& here = sched::carrier();
+  if (self.word.is_metered() && !may_lock(here)) {
+    Purse& purse = *Purse::of(self);
+    if (purse.take(price)) return {};
+    return Error::out_of(purse.lacks(price));
+  }
+  const bool may_wait = may_leave(here);
   if (Status paid = charge(self, price, may_wait, deadline); !paid) return paid;
   if (!sched::carrier().current.count_metered(price.ops)) pass_turn();
   return {};

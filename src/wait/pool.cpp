@@ -69,15 +69,18 @@ Result<Budget> Pool::draw(const Budget* asked, const Budget& usual, Purse* by,
   if (own_) {
     const std::lock_guard guard(lock_);
     Budget part = asked != nullptr ? *asked : min(left_, usual);
-    const auto all = part + Budget{.spawn_count = 1};
-    if (const auto what = left_.lacks(all); what != Resource::none) {
+    if (const auto what = left_.lacks(part); what != Resource::none) {
       return refused(what);
     }
-    left_ = left_ - all;
+    const Budget rest = left_ - part;
+    if (rest.spawn_count == 0) return refused(Resource::spawns);
+    left_ = rest - Budget{.spawn_count = 1};
     return part;
   }
   if (by == nullptr) return asked != nullptr ? *asked : usual;
+  by->refill();
   Budget part = asked != nullptr ? *asked : min(by->givable(), usual);
+  if (by->need_till() == nullptr) return refused(Resource::memory);
   if (Status given = by->give(part); !given) {
     return refused(given.error().resource());
   }

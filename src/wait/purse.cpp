@@ -1,7 +1,9 @@
 #include "wait/purse.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/check.hpp"
@@ -23,8 +25,10 @@ T narrowed(std::uint64_t amount, bool unlimited) noexcept {
 
 // ---- Purse.
 
-Purse::Purse(Pool& pool, const Fiber& child, const Budget& granted) noexcept
-    : pool_(&pool),
+Purse::Purse(Pool& pool, const Fiber& child, const Budget& granted,
+             Purse* by) noexcept
+    : paid_by_(by != nullptr ? Till::hold(by->till_) : nullptr),
+      pool_(&pool),
       frame_(child),
       fiber_(child.id.load(relaxed)) {  // its spawner's so far
   put(granted);
@@ -33,10 +37,16 @@ Purse::Purse(Pool& pool, const Fiber& child, const Budget& granted) noexcept
   ++pool.live_;
 }
 
+Purse::~Purse() {
+  Till::release(till_);
+  Till::release(paid_by_);
+}
+
 std::array<std::uint64_t, 5> Purse::amounts_of(const Budget& b) noexcept {
   const auto widened = [](auto amount) -> std::uint64_t {
     using T = decltype(amount);
-    return amount == std::numeric_limits<T>::max() ? kNoLimit : amount;
+    if (amount == std::numeric_limits<T>::max()) return kNoLimit;
+    return std::min<std::uint64_t>(amount, kNoLimit / 2);
   };
   return {widened(b.ops), widened(b.memory), widened(b.spawn_count),
           widened(b.channel_ops), widened(b.syscalls)};
@@ -100,12 +110,15 @@ void Purse::put_memory(std::size_t bytes) noexcept {
   if (pool_ != nullptr) move_in(index(Resource::memory), bytes);
 }
 
+void Purse::refill() noexcept {
+  if (pool_ == nullptr) return;
+  const std::lock_guard guard(pool_->lock_);
+  collect();
+}
+
 Status Purse::take_refilled(const Price& price) noexcept {
   if (take(price) || pool_ == nullptr) return {};
-  {
-    const std::lock_guard guard(pool_->lock_);
-    collect();
-  }
+  refill();
   if (take(price)) return {};
   return Error::out_of(lacks(price));
 }
@@ -120,10 +133,7 @@ void Purse::take_back(const Price& price) noexcept {
 
 Status Purse::give(const Budget& part) noexcept {
   WEFT_ASSERT(pool_ != nullptr, "B2");
-  {
-    const std::lock_guard guard(pool_->lock_);
-    collect();
-  }
+  refill();
   if (const auto what = givable().lacks(part); what != Resource::none) {
     return Error::out_of(what);
   }
@@ -168,29 +178,67 @@ Budget Purse::empty() noexcept {
   return granted;
 }
 
+Till* Purse::need_till() noexcept {
+  if (till_ == nullptr) till_ = new (std::nothrow) Till(*this, paid_by_);
+  return till_;
+}
+
+Budget Purse::take_all() noexcept {
+  const Budget all = givable();
+  const auto amounts = amounts_of(all);
+  for (std::size_t i = 0; i < amounts.size(); ++i) move_out(i, amounts[i]);
+  return all;
+}
+
+void Purse::receive(const Budget& part) noexcept {
+  incoming_ = incoming_ + part;
+  const auto lacking = out_of();
+  if (lacking == Resource::none || amounts_of(part)[index(lacking)] == 0)
+    return;
+  pool_->count_able(*this);  // it looks for itself whether that is enough
+  (void)waiting_.wake_one();
+}
+
 void Purse::close() noexcept {
-  Pool* const pool = std::exchange(pool_, nullptr);
+  Pool* const pool = pool_;
   if (pool == nullptr) return;
+  if (Till* const till = std::exchange(till_, nullptr)) {
+    till->close();  // M1
+    Till::release(till);
+  }
+  pool_ = nullptr;
   {
     const std::lock_guard guard(pool->lock_);
     collect();
     end_grace();
-    pool->left_ = pool->left_ + left();
+    if (pool->own()) pool->left_ = pool->left_ + left();
     pool->purses_.remove(*this);
     --pool->live_;
     (void)pool->watchers_.wake_all();
   }
   last_pool_ = pool;
+  (void)Till::with_payer(paid_by_, [this](Purse& payer) {
+    const std::lock_guard guard(payer.pool_->lock_);
+    payer.receive(left());
+  });
   if (license_ != nullptr) std::exchange(license_, nullptr)->give_back();
 }
 
 void Purse::reopen() noexcept {
   Pool& pool = *last_pool_;
+  Budget again;
+  const auto take_from = [&](Budget& there) {
+    again = min(there, left());
+    there = there - again;
+  };
+  (void)Till::with_payer(paid_by_, [&](Purse& payer) {
+    const std::lock_guard guard(payer.pool_->lock_);
+    take_from(payer.incoming_);
+  });
   const std::lock_guard guard(pool.lock_);
-  const Budget again = min(pool.left_, left());
+  if (pool.own()) take_from(pool.left_);
   const auto missing = amounts_of(left() - again);
   for (std::size_t i = 0; i < missing.size(); ++i) move_out(i, missing[i]);
-  pool.left_ = pool.left_ - again;
   pool.purses_.push_back(*this);
   ++pool.live_;
   pool_ = &pool;

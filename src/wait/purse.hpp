@@ -5,7 +5,7 @@
 // short, under the lock of its pool. Every nursery with a metered child has one
 // pool, which knows the purses of its children. Its budget is its own, taken
 // from the purse of the owner or made from nothing; or it has none: then the
-// spawner pays for the child.
+// spawner pays for the child, and has back what that did not spend (Till).
 //
 // Invariants
 //   B1  left_ and given_ are written by the fiber alone; before it is published
@@ -26,6 +26,7 @@
 #include "base/atomic.hpp"
 #include "base/intrusive_list.hpp"
 #include "fiber/fiber.hpp"
+#include "wait/till.hpp"
 #include <weft/budget.hpp>
 #include <weft/detail/license.hpp>
 #include <weft/fiber.hpp>
@@ -46,10 +47,13 @@ struct Price {
 
 class Purse final : public fiber::Account, public base::ListHook {
  public:
-  // Of a child that is about to be started.
-  Purse(Pool& pool, const Fiber& child, const Budget& granted) noexcept;
+  // Of a child that is about to be started. by: whose purse paid, and has a
+  // till; nullptr: the pool did, or nobody.
+  Purse(Pool& pool, const Fiber& child, const Budget& granted,
+        Purse* by) noexcept;
   Purse(const Purse&) = delete;
   Purse& operator=(const Purse&) = delete;
+  ~Purse() override;
 
   // nullptr: it pays for nothing. The fiber itself, or who holds its frame.
   static Purse* of(const Fiber& fiber) noexcept {
@@ -73,7 +77,9 @@ class Purse final : public fiber::Account, public base::ListHook {
     left_[0].store(ops - price.ops, relaxed);  // B1
     return true;
   }
-  // The same with what others gave it. Errors: exhausted.
+  // Collects what others gave it and what came back. Takes the pool's lock.
+  void refill() noexcept;
+  // As take(), if need be with that. Errors: exhausted.
   [[nodiscard]] Status take_refilled(const Price& price) noexcept;
   // The same, and waits where more ops or memory would do. Errors: exhausted,
   // cancelled, timed_out.
@@ -90,6 +96,13 @@ class Purse final : public fiber::Account, public base::ListHook {
   // Into it: what came back.
   void put(const Budget& part) noexcept;
   void put_memory(std::size_t bytes) noexcept;
+  // It is about to pay for a child: where the rest of that comes back to.
+  // nullptr: no memory.
+  Till* need_till() noexcept;
+  // It does nothing more that costs: if last() says so, all goes back. Who
+  // learns of that from last() finds it where it came from.
+  template <typename Last>
+  bool hand_back_if(Last&& last) noexcept;
   // Who must stop and cannot be told may go on a little, once: with ops, and
   // with what it has to pay now. Nothing of it goes back. False: it had that
   // already.
@@ -126,7 +139,7 @@ class Purse final : public fiber::Account, public base::ListHook {
  private:
   friend class Pool;
   // So much that nobody comes to its end; what is above half of it is without
-  // limit, so that spending need not ask.
+  // limit, so that spending need not ask. A limit above is cut to that half.
   static constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 63;
   using Amounts = std::array<Tally<std::uint64_t>, 5>;
 
@@ -143,12 +156,18 @@ class Purse final : public fiber::Account, public base::ListHook {
   void move_in(std::size_t index, std::uint64_t amount) noexcept;
   void move_out(std::size_t index, std::uint64_t amount) noexcept;
   void collect() noexcept;
+  // All but what is a grace.
+  Budget take_all() noexcept;
+  // Under the lock of its pool: what comes back to it.
+  void receive(const Budget& part) noexcept;
 
   Amounts left_{};   // B1
   Amounts given_{};  // B1; less what is left: spent
   Budget grace_;     // B4: of left_, if it had any
   bool had_grace_ = false;
   Fiber* filling_ = nullptr;  // children of the fiber, by next; its own
+  Till* till_ = nullptr;      // its own; held
+  Till* const paid_by_;       // held; nullptr: the pool paid, or nobody
   detail::License* license_ = nullptr;
   Pool* pool_;  // nullptr: closed; the fiber's, and its spawner's
   Pool* last_pool_ = nullptr;  // once closed: whose it was
@@ -224,5 +243,23 @@ class Pool {
   bool many_watch_ = false;         // there was another one, too
   WaitList watchers_;               // whoever waits for news
 };
+
+template <typename Last>
+bool Purse::hand_back_if(Last&& last) noexcept {
+  refill();
+  bool is_last = false;
+  if (pool_->own()) {
+    const std::lock_guard guard(pool_->lock_);
+    is_last = last();
+    if (is_last) pool_->left_ = pool_->left_ + take_all();
+    return is_last;
+  }
+  const auto hand = [&](Purse& payer) {
+    const std::lock_guard guard(payer.pool_->lock_);
+    is_last = last();
+    if (is_last) payer.receive(take_all());
+  };
+  return Till::with_payer(paid_by_, hand) ? is_last : last();
+}
 
 }  // namespace weft::waiting

@@ -56,6 +56,8 @@ void check_reason(const char* of, Error reason) noexcept;
 // timed_out.
 Status begin_channel_op(const void* channel, bool may_wait,
                         Deadline deadline = Deadline::never()) noexcept;
+// 1 op of a metered fiber, if it has one: of calls that report nothing.
+void count_op() noexcept;
 
 template <typename T>
 class BroadcastState {

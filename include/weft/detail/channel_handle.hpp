@@ -16,8 +16,14 @@ namespace detail {
 
 struct ChannelAccess;
 
-// none: an empty handle. refused: there was no memory.
-enum class ChannelKind : std::uint8_t { none, refused, rendezvous, buffered };
+// none: an empty handle. refused: there was no memory. denied: no authority.
+enum class ChannelKind : std::uint8_t {
+  none,
+  refused,
+  denied,
+  rendezvous,
+  buffered
+};
 
 // One side's hold of a channel.
 template <ChannelSide Side>
@@ -75,6 +81,7 @@ class ChannelHandle {
   friend struct ChannelAccess;
   // Why there is no channel.
   Error refused() const noexcept {
+    if (kind_ == ChannelKind::denied) return Errc::denied;
     return kind_ == ChannelKind::refused ? Error::out_of(Resource::memory)
                                          : Error(Errc::invalid);
   }

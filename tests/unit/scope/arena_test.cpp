@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -173,6 +174,22 @@ TEST_P(ArenaTest, LargeClosuresAreMovedOutOfIt) {
       std::array<char, 200> bytes{};
     } const thrower;
     EXPECT_THROW(nursery.spawn([](const Throws&) {}, thrower), int);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+TEST_P(ArenaTest, ALoopOfAllocationsKeepsNoWorkerToItself) {
+  in_fiber([] {
+    std::atomic<bool> begun{false};
+    std::atomic<bool> ran{false};
+    Nursery nursery;
+    auto& memory = *nursery.memory();
+    nursery.spawn({.budget = Budget::unlimited()}, [&] {
+      begun = true;
+      while (!ran) memory.deallocate(memory.allocate(16), 16);
+    });
+    while (!begun) this_fiber::yield();
+    ran = true;
     EXPECT_TRUE(nursery.join());
   });
 }

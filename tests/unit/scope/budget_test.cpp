@@ -228,13 +228,17 @@ TEST_P(BudgetTest, GrandchildrenArePaidForByTheirSpawner) {
     auto child =
         nursery.spawn({.budget = Budget{.ops = 50, .spawn_count = 3}}, [] {
           Nursery own;
-          auto one = own.spawn({.budget = Budget{.ops = 20}},
-                               [] { return this_fiber::ledger().left.ops; });
+          Event go;
+          auto one = own.spawn({.budget = Budget{.ops = 20}}, [&go] {
+            EXPECT_TRUE(go.wait());
+            return this_fiber::ledger().left.ops;
+          });
           EXPECT_EQ(own.budget().ops, 29u);  // one for the spawn
           EXPECT_EQ(own.budget().spawn_count, 2);
           EXPECT_EQ(own.try_spawn({.budget = Budget{.ops = 30}}, [] {}).error(),
                     Error::out_of(Resource::ops));
           EXPECT_EQ(own.budget().spawn_count, 2);
+          go.set();
           EXPECT_EQ(one.join().value(), 20u);
           EXPECT_TRUE(own.join());
           return this_fiber::ledger().left;

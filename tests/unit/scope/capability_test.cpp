@@ -64,12 +64,17 @@ TEST_P(CapabilityTest, IsOfNoUseInAnotherRuntime) {
     Sandbox sandbox(all().budget, kPurse);
     EXPECT_EQ(sandbox.try_spawn(foreign.spawn, [] {}).error(), Errc::denied);
     EXPECT_EQ(sandbox.refill(foreign.budget, {}).error(), Errc::denied);
+    EXPECT_EQ(make_channel<int>(foreign.channel, 1).error(), Errc::denied);
+    EXPECT_FALSE(foreign.executor.allows(Executor::fibers));
     auto child = sandbox.spawn(
         all().spawn, [&] { return this_fiber::recharge(foreign.budget, {}); });
     EXPECT_EQ(child.join().error(), Errc::denied);
     EXPECT_EQ(sandbox.join().error(), Errc::denied);
     EXPECT_TRUE(unpaid.join());
   });
+  // A plain thread is in no runtime.
+  EXPECT_TRUE(make_channel<int>(foreign.channel, 1));
+  EXPECT_TRUE(foreign.executor.allows(Executor::fibers));
 }
 
 // ---- Splitting.

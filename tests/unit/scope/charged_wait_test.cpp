@@ -163,5 +163,23 @@ TEST_P(DeadlineTest, OfTheCallHidesNobodyWhoIsExhausted) {
   });
 }
 
+// Ids are of one runtime: another's child may have that of who recharges it.
+class RechargeTest : public test::RuntimeTest {};
+
+TEST_F(RechargeTest, OfAChildOfAnotherRuntimeIsNotOfOneself) {
+  Runtime here = start(1);
+  Runtime there = start(1);
+  EXPECT_TRUE(here.run([&] {
+    Nursery theirs(there, {.budget = Budget::unlimited()});
+    auto child =
+        theirs.spawn({.budget = Budget{.ops = 1}}, [] { test::spend(2); });
+    EXPECT_EQ(theirs.wait_exhausted().value().fiber, child.id());
+    EXPECT_EQ(child.id(), this_fiber::id()) << "each the first of its runtime";
+    EXPECT_TRUE(theirs.recharge(child.id(), {.ops = 1}));
+    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(theirs.join());
+  }));
+}
+
 }  // namespace
 }  // namespace weft

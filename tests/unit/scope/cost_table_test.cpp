@@ -149,6 +149,21 @@ std::vector<PricedAction> priced_channels() {
          EXPECT_TRUE(mine.receive());
        },
        of_channels(2)},
+      {"a change of what is watched",
+       [] {
+         Watch<int> watch(1);
+         watch.set(2);
+         watch.update([](int& value) { ++value; });
+       },
+       {.ops = 2}},
+      {"what is watched, and its change",
+       [] {
+         const Watch<int> watch(1);
+         std::uint64_t seen = 0;
+         EXPECT_TRUE(watch.changed(seen));
+         EXPECT_EQ(watch.get(), 1);
+       },
+       of_channels(1)},
   };
 }
 
@@ -326,6 +341,19 @@ TEST(ExploredSyscall, IsPaidForOnceOrNotAtAll) {
         sim.check(end.has_value(), "all ends well");
       });
   EXPECT_TRUE(result) << result;
+}
+
+// It cannot say that it is out of ops.
+TEST_P(CostTableTest, AChangeIsPublishedByWhoHasNoOps) {
+  metered({}, [] {
+    Watch<int> watch(1);
+    watch.set(2);
+    EXPECT_EQ(watch.get(), 2);
+    std::uint64_t seen = 0;
+    EXPECT_EQ(watch.changed(seen).error(),
+              Error::out_of(Resource::channel_ops));
+    EXPECT_EQ(seen, 0u);
+  });
 }
 
 }  // namespace

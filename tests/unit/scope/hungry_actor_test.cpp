@@ -1,13 +1,16 @@
 // hungry_actor_test.cpp: actors that run out, and what their supervisor does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
 #include "support/runtime_test.hpp"
 #include "unit/scope/office.hpp"
+#include <weft/gtest.hpp>
 #include <weft/weft.hpp>
 
 namespace weft {
@@ -175,6 +178,63 @@ TEST_P(HungryActorTest, PaysFromItsNursery) {
     }
     EXPECT_TRUE(nursery.join());
   });
+}
+
+// ---- What comes back to the supervisor, and from it.
+
+TEST_P(HungryActorTest, CostsItsSupervisorOnlyWhatItSpends) {
+  in_fiber([] {
+    NurseryIn<profile::Cluster> nursery(
+        {.budget = Budget{.ops = 40'000,
+                          .memory = 1 << 21,
+                          .spawn_count = 1'100,
+                          .channel_ops = 3'000}});
+    Supervisor supervisor(nursery, {.max_restarts = 2'000,
+                                    .budget = Budget{.ops = 30'000,
+                                                     .memory = 1 << 20,
+                                                     .spawn_count = 1'050,
+                                                     .channel_ops = 2'500}});
+    std::atomic<std::uint32_t> least{UINT32_MAX};
+    struct Failing {
+      static Status handle(int& /*order*/) { return Error::user(1); }
+    };
+    auto actor = supervisor.start<int>(
+        {.budget = Budget{.ops = 10'000, .memory = 1 << 20, .channel_ops = 2}},
+        [&] {
+          least = std::min(least.load(), this_fiber::ledger().left.ops);
+          return Failing();
+        });
+    for (unsigned i = 0; i < 1'000; ++i) ASSERT_TRUE(actor.send(1)) << i;
+    actor = {};
+    const Status end = supervisor.join();
+    EXPECT_TRUE(end) << end.error();
+    EXPECT_GE(supervisor.restarts(), 999u);
+    EXPECT_EQ(least, 10'000u);
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+// Of a fiber that can pay for one session at a time.
+TEST(HungryActors, AreOfASessionThatHasWhatTheLastOneHad) {
+  const auto body = [](testing::Simulation& /*sim*/) {
+    NurseryIn<profile::Cluster> nursery({.budget = Budget::cluster()});
+    Supervisor supervisor(nursery, {.max_restarts = 0});
+    for (int session = 0; session < 3; ++session) {
+      Future<std::uint32_t> ops;
+      struct Idle {
+        static Status handle(int& /*order*/) { return {}; }
+      };
+      auto actor = supervisor.start<int>({}, [&] {
+        ops.set(this_fiber::ledger().left.ops);
+        return Idle();
+      });
+      EXPECT_EQ(ops.wait().value(), 10'000u);
+      actor = {};
+      EXPECT_TRUE(supervisor.join());
+    }
+    EXPECT_TRUE(nursery.join());
+  };
+  EXPECT_TRUE(testing::explore({.schedules = 200}, body));
 }
 
 }  // namespace

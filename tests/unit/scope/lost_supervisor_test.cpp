@@ -93,5 +93,21 @@ TEST_P(LostSupervisorTest, AnotherSessionIsNoneOfItsBusiness) {
   });
 }
 
+// Nobody cancels the nursery, and nobody recharges.
+TEST_P(LostSupervisorTest, IsCancelledByItsDestructor) {
+  in_fiber([] {
+    NurseryIn<profile::Cluster> nursery({.budget = Budget::cluster()});
+    ActorRef<int> hungry;
+    ActorRef<int> idle;
+    {
+      Supervisor supervisor(nursery, {.budget = kOfSupervisor});
+      start_and_starve(nursery, supervisor, hungry, idle);
+    }
+    EXPECT_TRUE(hungry.closed());
+    EXPECT_TRUE(idle.closed());
+    EXPECT_EQ(nursery.join().error(), Error::out_of(Resource::ops));
+  });
+}
+
 }  // namespace
 }  // namespace weft

@@ -133,5 +133,30 @@ TEST_F(ProfileTest, SandboxRunsInAServiceRuntime) {
   EXPECT_TRUE(box.join());
 }
 
+TEST_F(ProfileTest, SovereignDeniesAChannelWithoutAuthority) {
+  auto runtime = start(config_in<profile::Sovereign>());
+  auto all = runtime.authority().value();
+  const auto end = runtime.run([&] {
+    auto [sender, receiver] = make_channel<int>(1);
+    EXPECT_FALSE(sender);
+    EXPECT_FALSE(receiver);
+    EXPECT_TRUE(sender.closed());
+    EXPECT_EQ(sender.send(1).error(), Errc::denied);
+    EXPECT_EQ(sender.try_send(1).error(), Errc::denied);
+    EXPECT_EQ(receiver.receive().error(), Errc::denied);
+    EXPECT_EQ(receiver.try_receive().error(), Errc::denied);
+    Error told{Errc{}};
+    EXPECT_TRUE(select(
+        on_receive(receiver, [&](Result<int> got) { told = got.error(); })));
+    EXPECT_EQ(told, Errc::denied);
+    EXPECT_TRUE(make_channel<int>(all.channel, 1));
+  });
+  EXPECT_TRUE(end);
+  const auto audit = runtime.ref().stats().audit.channel;
+  EXPECT_EQ(audit.denied, 1u);
+  EXPECT_EQ(audit.granted, 1u);
+  EXPECT_TRUE(make_channel<int>(1).sender) << "a plain thread is in no runtime";
+}
+
 }  // namespace
 }  // namespace weft

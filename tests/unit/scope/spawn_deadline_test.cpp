@@ -11,6 +11,7 @@
 #include "support/gate.hpp"
 #include "support/parked.hpp"
 #include "support/runtime_test.hpp"
+#include "support/spending.hpp"
 #include "unit/sync/searches.hpp"
 #include <weft/weft.hpp>
 
@@ -188,6 +189,32 @@ TEST(ExploredSpawnDeadline, RacesWithTheEndOfItsChild) {
         EXPECT_TRUE(end || end.error() == Errc::timed_out) << end.error();
         EXPECT_EQ(nursery.join().has_value(), end.has_value());
       });
+}
+
+// It is out of ops in a check, where it cannot be told.
+TEST_P(SpawnDeadlineTest, EndsAChildThatWaitsInACheck) {
+  in_fiber([] {
+    Nursery nursery({.budget = Budget::service()});
+    auto how = within(1ms, OnFailure::keep);
+    how.budget = Budget{.ops = 5};
+    auto task = nursery.spawn(how, [] { test::compute_for_ever(); });
+    EXPECT_EQ(task.join().error(), Error::out_of(Resource::ops));
+    EXPECT_TRUE(nursery.join());
+  });
+}
+
+TEST_P(SpawnDeadlineTest, IsToldToAChildThatWaitsInACheckAndThenAsks) {
+  in_fiber([] {
+    Nursery nursery({.budget = Budget::service()});
+    auto how = within(1ms, OnFailure::keep);
+    how.budget = Budget{.ops = 5};
+    auto task = nursery.spawn(how, []() -> Status {
+      while (!this_fiber::cancelled()) yield_check();
+      return this_fiber::checkpoint();
+    });
+    EXPECT_EQ(task.join().error(), Errc::timed_out);
+    EXPECT_TRUE(nursery.join());
+  });
 }
 
 }  // namespace
