@@ -359,9 +359,8 @@ struct Channel {  // auto [sender, receiver] = make_channel<T>(n);
 
 // Capacity 0 is a rendezvous: a send returns when a receiver has the value.
 // There is no unbounded channel. The one allocation of a channel's life is
-// here, but for a close() while senders wait at a full buffer; if there is no
-// memory every operation fails with `exhausted`; with `denied` if a fiber of a
-// runtime of profile sovereign made it: there it takes a CapChannel, as below.
+// here, but for a close() while senders wait at a full buffer. Without memory
+// all operations fail: `exhausted`; in a runtime of profile sovereign: `denied`.
 //   Suspends:  never. Callers: any fiber or thread; no runtime is needed.
 template <typename T>
 Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {

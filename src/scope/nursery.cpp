@@ -147,7 +147,9 @@ Nursery::Nursery(Nursery& parent, const NurseryOptions& options) {
 
 Nursery::~Nursery() {
   auto& core = core_in(state_);
-  core.family.expect_ended_by(sched::carrier().current);
+  if (core.family.owner() != nullptr) {  // else anybody, also as it exits
+    core.family.expect_ended_by(sched::carrier().current);
+  }
   end_children(false);
   core.end();
   const auto& failure = core.family.failure();
