@@ -12,7 +12,7 @@ import lint
 
 TABLE = "docs/conformance.md"
 ROW = re.compile(r"^\|\s*(R-[\w-]+)\s*\|")
-LINTS = "tests/CMakeLists.txt"
+LINTS = "tests/lints.cmake"
 LINT = re.compile(r"^weft_lint\((\w+)", re.M)
 SHOWN = ("done", "otherwise")
 TEST = re.compile(

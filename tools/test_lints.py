@@ -373,7 +373,7 @@ class Conformance(Tree):
         self.expect(check_conformance, "is shown by no test")
 
     def test_accepts_lints_and_wants_a_test_for_another_form(self):
-        self.write("tests/CMakeLists.txt", "weft_lint(lint_a a.py)\n")
+        self.write("tests/lints.cmake", "weft_lint(lint_a a.py)\n")
         self.rows("| R-A-1 | a | src/base/a.cpp | lint_a | done |",
                   "| R-A-2 | a | src/base/a.cpp | lint_a, A.One | otherwise |",
                   "| R-A-3 | a | src/base/a.cpp | lint_b | otherwise |",

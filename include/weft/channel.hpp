@@ -359,8 +359,8 @@ struct Channel {  // auto [sender, receiver] = make_channel<T>(n);
 
 // Capacity 0 is a rendezvous: a send returns when a receiver has the value.
 // There is no unbounded channel. The one allocation of a channel's life is
-// here, but for a close() while senders wait at a full buffer. Without memory
-// all operations fail: `exhausted`; in a runtime of profile sovereign: `denied`.
+// here, but for a close() while senders wait at a full buffer. If there is no
+// memory all operations fail: `exhausted`; in profile sovereign: `denied`.
 //   Suspends:  never. Callers: any fiber or thread; no runtime is needed.
 template <typename T>
 Channel<T> make_channel(std::size_t capacity, ChannelOptions options = {}) {
