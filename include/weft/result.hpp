@@ -96,7 +96,7 @@ class Error {
 };
 
 // What value() throws. Besides this and what user code throws, weft raises only
-// std::bad_alloc: spawn() of a large closure, FiberLocal.
+// std::bad_alloc, where a call says so.
 struct BadResult : std::exception {
   explicit BadResult(Error e) noexcept;
   const char* what() const noexcept override;  // "weft: timed_out"

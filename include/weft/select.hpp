@@ -55,11 +55,15 @@ auto on_send(Sender<T>& to, std::type_identity_t<T>&& value, H handler) {
   detail::check_handler<H, Status>();
   return detail::SendCase<T, H>(to, value, std::move(handler));
 }
+// Move it in, copy it, or std::ref() it.
+template <typename T, typename H>
+auto on_send(Sender<T>& to, const std::type_identity_t<T>& value,
+             H handler) = delete;
 // The same with a value that lives as long as the case: for a Selector, and for
 // a case that is kept in a variable.
-template <typename T, typename H>
-auto on_send(Sender<T>& to,
-             std::reference_wrapper<std::type_identity_t<T>> value, H handler) {
+template <typename T, typename V, typename H>
+requires std::is_same_v<T, V>
+auto on_send(Sender<T>& to, std::reference_wrapper<V> value, H handler) {
   detail::check_handler<H, Status>();
   return detail::LastingSendCase<T, H>(to, value.get(), std::move(handler));
 }

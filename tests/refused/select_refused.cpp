@@ -117,6 +117,8 @@ auto answer() {
   (void)select_in_order(on_receive(from, [](const auto&) {}), kept);
 #elif defined(REFUSED_REFERENCE)
   (void)selector.add(on_send(to, std::ref(std::string("gone")), [] {}));
+#elif defined(REFUSED_VARIABLE)
+  (void)select(on_send(to, line, [] {}));
 #elif defined(REFUSED_DEADLINE)
   (void)selector.add(on_deadline(Deadline::never(), [] {}));
 #else
