@@ -147,7 +147,7 @@ TEST_P(DeadlineTest, OfTheCallHidesNobodyWhoIsExhausted) {
     };
     auto child = receive(Deadline::after(1h));
     EXPECT_EQ(nursery.wait_exhausted().value().fiber, child.id());
-    EXPECT_EQ(child.state(), FiberState::exhausted);
+    test::await_exhausted(child);  // it was told of before it left its stack
     EXPECT_TRUE(channel.sender.send(1));
     EXPECT_TRUE(nursery.recharge(child.id(), {.ops = 1}));
     EXPECT_TRUE(child.join());
@@ -156,7 +156,7 @@ TEST_P(DeadlineTest, OfTheCallHidesNobodyWhoIsExhausted) {
     auto ends = receive(Deadline::after(1ms));
     EXPECT_EQ(nursery.join().error(), Error::out_of(Resource::ops));
     EXPECT_TRUE(ends.join());
-    EXPECT_EQ(waits.state(), FiberState::exhausted);
+    test::await_exhausted(waits);
     EXPECT_TRUE(channel.sender.send(1));
     EXPECT_TRUE(nursery.recharge(waits.id(), {.ops = 1}));
     EXPECT_TRUE(nursery.join());

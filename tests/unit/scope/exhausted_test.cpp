@@ -39,7 +39,7 @@ TEST_P(ExhaustedTest, StopsAfterWhatItHasAndGoesOnWhenRecharged) {
     EXPECT_EQ(done, 10);
     auto other = nursery.spawn([] { return 7; });
     EXPECT_EQ(other.join().value(), 7);  // others go on
-    EXPECT_EQ(hungry.state(), FiberState::exhausted);
+    await_exhausted(hungry);
     EXPECT_TRUE(nursery.recharge(hungry.id(), ops(2)));
     while (done != 12) this_fiber::yield();
     await_exhausted(hungry);

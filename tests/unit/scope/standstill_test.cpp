@@ -50,7 +50,7 @@ TEST_P(StandstillTest, JoinTellsOfTheOneThatIsNotCancelled) {
     one.cancel();
     EXPECT_EQ(nursery.join().error(), Error::out_of(Resource::ops));
     EXPECT_TRUE(one.done());
-    EXPECT_EQ(other.state(), FiberState::exhausted);
+    await_exhausted(other);
     EXPECT_TRUE(nursery.recharge(other.id(), {.ops = 10}));
     EXPECT_TRUE(nursery.join());
   });
