@@ -392,9 +392,9 @@ auto with_nursery(const NurseryOptions& options, F&& body)
   return result;
 }
 
-template <typename F>
+template <typename F, typename OnStop = detail::OnStop>
 auto with_nursery(F&& body) {
-  return with_nursery(NurseryOptions{}, std::forward<F>(body));
+  return with_nursery<F, OnStop>(NurseryOptions{}, std::forward<F>(body));
 }
 
 }  // namespace weft

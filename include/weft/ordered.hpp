@@ -190,7 +190,8 @@ struct OrderedChannel {  // auto [jobs, results] = make_ordered<T>(nursery, n);
 // The nursery outlives the sender's use. Up to `capacity` results are in line,
 // and one more is being received.
 //   Suspends:  never. Throws: std::bad_alloc. If there is no memory for the
-//   line itself, every operation fails with `exhausted`.
+//   line itself, every operation fails with `exhausted`; in profile sovereign
+//   with `denied`, as of make_channel().
 //   Callers:   any fiber or thread.
 template <typename T>
 OrderedChannel<T> make_ordered(Nursery& nursery, std::size_t capacity) {

@@ -198,6 +198,7 @@ bool Worker::nobody_waits() noexcept {
 void Worker::yield_otherwise(Fiber& self, After as) noexcept {
   Fiber* next = pick(nullptr);
   if (next == nullptr && !fair_due_ && nobody_waits()) {
+    high_in_a_row_ = 0;  // there is nobody else to have a turn
     if (self.rank == 0) [[likely]]
       return;  // low ones come in at the looks
     next = take_its_like(self);

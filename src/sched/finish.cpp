@@ -249,7 +249,9 @@ bool Worker::run_any_in_place(Fiber& joiner, Family& family) noexcept {
   if (!dropped) [[unlikely]] {
     const auto [holder, reclaim] = taken->join.finish();
     if (holder != nullptr) here.settle_joiner(*holder, false);
-    if (!reclaim) return true;
+    // A result that was given up just now: its destructor may wait, and move.
+    if (reclaim) here.scheduler_.reclaim(*taken);
+    return true;
   }
   here.reclaim(*taken);
   return true;

@@ -295,7 +295,8 @@ class alignas(kCacheLine) Worker final : public Carrier, public Sleeper {
   bool can_host(const Fiber& joiner, const Fiber& child) const noexcept;
   Worker& call_in_place(Fiber& joiner, Fiber& child,
                         fiber::Started started) noexcept;
-  // As the scheduler's, into the own cache.
+  // As the scheduler's, into the own cache: of one without a result, whose
+  // destructor might go elsewhere.
   void reclaim(Fiber& ended) noexcept {
     ended.clear();
     frames.put(ended);

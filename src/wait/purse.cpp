@@ -213,14 +213,19 @@ void Purse::close() noexcept {
     end_grace();
     if (pool->own()) pool->left_ = pool->left_ + left();
     pool->purses_.remove(*this);
-    --pool->live_;
-    (void)pool->watchers_.wake_all();
   }
   last_pool_ = pool;
-  (void)Till::with_payer(paid_by_, [this](Purse& payer) {
+  const bool paid_back = Till::with_payer(paid_by_, [this](Purse& payer) {
     const std::lock_guard guard(payer.pool_->lock_);
     payer.receive(left());
   });
+  keeps_rest_ = !paid_back && !pool->own();
+  {
+    // Not before: a payer who waits for just that would count as stuck.
+    const std::lock_guard guard(pool->lock_);
+    --pool->live_;
+    (void)pool->watchers_.wake_all();
+  }
   if (license_ != nullptr) std::exchange(license_, nullptr)->give_back();
 }
 
@@ -231,10 +236,14 @@ void Purse::reopen() noexcept {
     again = min(there, left());
     there = there - again;
   };
-  (void)Till::with_payer(paid_by_, [&](Purse& payer) {
-    const std::lock_guard guard(payer.pool_->lock_);
-    take_from(payer.incoming_);
-  });
+  if (keeps_rest_) {
+    again = left();
+  } else {
+    (void)Till::with_payer(paid_by_, [&](Purse& payer) {
+      const std::lock_guard guard(payer.pool_->lock_);
+      take_from(payer.incoming_);
+    });
+  }
   const std::lock_guard guard(pool.lock_);
   if (pool.own()) take_from(pool.left_);
   const auto missing = amounts_of(left() - again);

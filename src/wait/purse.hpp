@@ -171,6 +171,7 @@ class Purse final : public fiber::Account, public base::ListHook {
   detail::License* license_ = nullptr;
   Pool* pool_;  // nullptr: closed; the fiber's, and its spawner's
   Pool* last_pool_ = nullptr;  // once closed: whose it was
+  bool keeps_rest_ = false;    // the same: nobody had what was left
   const Fiber& frame_;         // until close()
   const std::uint64_t fiber_;
   // Guarded by the pool's lock.

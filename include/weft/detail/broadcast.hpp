@@ -197,6 +197,7 @@ class BroadcastState {
     Value* value;  // nullptr: it is in the ring
     Future<> told{};
     Waiting* next = nullptr;
+    Waiting** place = nullptr;  // what points to it; nullptr: it has left
   };
   struct Copying {
     ~Copying() {
@@ -227,6 +228,7 @@ class BroadcastState {
   Status stand_in_line(std::unique_ptr<Value>& made,
                        std::unique_lock<SpinLock>& hold, Deadline deadline) {
     Waiting self{made.release()};
+    self.place = last_;
     *last_ = &self;
     last_ = &self.next;
     hold.unlock();
@@ -279,12 +281,10 @@ class BroadcastState {
   }
   // Nothing if it has left it already.
   void leave_line(Waiting& one) noexcept {
-    for (Waiting** at = &first_; *at != nullptr; at = &(*at)->next) {
-      if (*at != &one) continue;
-      *at = one.next;
-      if (last_ == &one.next) last_ = at;
-      return;
-    }
+    if (one.place == nullptr) return;
+    *one.place = one.next;
+    (one.next != nullptr ? one.next->place : last_) = one.place;
+    one.place = nullptr;
   }
   // The value there was taken; it may have been dropped meanwhile. Unlocks.
   void advance(Cursor& cursor, std::unique_lock<SpinLock>& hold) noexcept {

@@ -70,6 +70,27 @@ TEST_F(PriorityBoundsTest, EndlessHighOnesLetANormalOneRun) {
   }));
 }
 
+// The turn that is given away is nobody's there.
+TEST_F(PriorityBoundsTest, AHighOneRunsBesidesOneThatNeverWaits) {
+  Runtime runtime = start(1);
+  EXPECT_TRUE(runtime.run([] {
+    auto channel = make_channel<int>(1);
+    bool ran = false;
+    Nursery nursery;
+    for (unsigned i = 1; i < Worker::kHighInARow; ++i) {
+      nursery.spawn(kHigh, [] {});
+    }
+    nursery.spawn(kHigh, [&] {
+      while (!ran) {
+        channel.sender.send(1).value();
+        channel.receiver.receive().value();
+      }
+    });
+    nursery.spawn(kHigh, [&ran] { ran = true; });
+    EXPECT_TRUE(nursery.join());
+  }));
+}
+
 // In queues that only the loop looks at, which comes when the turn was given
 // away already.
 TEST_F(PriorityBoundsTest, EndlessHighOnesLetOneFromOutsideRun) {
