@@ -134,13 +134,14 @@ TEST(ExploredBackpressure, LosesNoValueToACancel) {
               ++(sender.send(1) ? sent : kept);
             });
           }
-          outer.spawn([&] { nursery.cancel(); });
+          auto cancels = outer.spawn([&] { nursery.cancel(); });
           int received = 0;
           for (int i = 0; i < 2; ++i) {
             if (receiver.try_receive()) ++received;
             this_fiber::yield();
           }
           sim.check(nursery.join().has_value(), "the nursery is joined");
+          sim.check(cancels.join().has_value(), "nobody cancels what is gone");
           sim.check(sent + kept + never_began == kSenders, "each ends once");
           while (receiver.try_receive()) ++received;
           sim.check(received == sent, "what was sent arrives, and no more");
