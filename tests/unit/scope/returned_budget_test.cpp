@@ -26,7 +26,7 @@ constexpr Budget kLittle{.ops = 10, .memory = 10};
 
 // A nursery outlives the fiber that made it, and another one has its frame.
 TEST_P(ReturnedBudgetTest, IsNotAnothersWhoHasTheFrameOfThePayer) {
-  in_fiber([this] {
+  in_fiber([] {
     const auto runtime = this_fiber::runtime();
     const auto frame = []() -> fiber::Fiber* {
       return sched::carrier().current;
